@@ -5,7 +5,7 @@ import { isRecord } from "../protocol/isRecord.ts";
 import { cannotRead, openIfExists, statsOf } from "./file.ts";
 import { readExisting } from "./json.ts";
 
-/** Lists a checkpoint's checksums. Every engine writes it. */
+/** The file of a checkpoint's checksums, which every engine writes. */
 export const CHECKSUMS_FILE = "checksums.json";
 
 /** Against damage, not against an attacker: CRC-32 takes half of SHA-256's time. */

@@ -14,16 +14,16 @@ export interface FollowOptions {
 
 /**
  * Yields the bytes of a file as they are written, from `from` until `ended` or `signal`.
- * @param opened the file, if already open; the follower releases it
+ * @param openTail the file, if already open; the follower releases it
  */
 export async function* tailFile(
   path: string,
   options: FollowOptions,
-  opened?: SharedTail,
+  openTail?: SharedTail,
 ): AsyncGenerator<Buffer> {
   const { signal, ended, onTick } = options;
   let position = options.from ?? 0;
-  let file = opened;
+  let file = openTail;
   let wake: (() => void) | undefined;
   const abort = () => wake?.();
   signal?.addEventListener("abort", abort);

@@ -87,9 +87,7 @@ function isTaken(path: string, owner: Owner): boolean {
   return holder !== undefined && (holder.pid !== owner.pid || holder.startTime !== owner.startTime);
 }
 
-/**
- * Writes in place, which works on a full disk. The new content is longer, so it overwrites all of the old.
- */
+/** Writes in place, which works on a full disk. The new content is longer, so it overwrites all of the old. */
 function markReleased(path: string, record: LeaseRecord): void {
   const file = openRegular(path, WRITE_FLAGS);
   try {

@@ -52,8 +52,8 @@ export async function takeLock(
   const observe = watchHolder(path);
   for (let isFirst = true; ; isFirst = false) {
     const holder = observe();
-    const dead = typeof holder === "object" ? holder : undefined;
-    const lock = dead || holder === "none" ? tryLock(path, dead) : undefined;
+    const abandoned = typeof holder === "object" ? holder : undefined;
+    const lock = abandoned || holder === "none" ? tryLock(path, abandoned) : undefined;
     if (lock) return lock;
     if (holder !== "unsure" && performance.now() >= deadline) return undefined;
     if (isFirst) onWait();
@@ -61,15 +61,15 @@ export async function takeLock(
   }
 }
 
-/** A lock whose holder is dead. */
-interface Dead {
+/** A lock whose holder is gone. */
+interface AbandonedLock {
   /** Path to which its folder is moved; only one of several processes succeeds. */
   aside: string;
   stamp: string;
 }
 
 /** `unsure`: we can't check the holder, and it has shown no sign of life yet. */
-type Holder = "none" | "held" | "unsure" | Dead;
+type Holder = "none" | "held" | "unsure" | AbandonedLock;
 
 function watchHolder(path: string): () => Holder {
   const observe = watchLease(ownerPath(path));
@@ -89,22 +89,22 @@ interface LockRecord extends LeaseRecord {
   token: string;
 }
 
-function tryLock(path: string, dead?: Dead): Lock | undefined {
+function tryLock(path: string, abandoned?: AbandonedLock): Lock | undefined {
   const token = randomUUID();
   const newFolder = `${path}.${token}`;
   mkdirSync(newFolder, OWNER_ONLY_FOLDER);
   try {
     writeRecord(newFolder, { owner: describeOwner(), token });
-    if (dead && !moveDead(path, dead)) return undefined;
-    if (moveFolder(newFolder, path)) return hold(path, token, dead);
-    if (dead) remove(dead.aside);
+    if (abandoned && !moveAbandoned(path, abandoned)) return undefined;
+    if (moveFolder(newFolder, path)) return hold(path, token, abandoned);
+    if (abandoned) remove(abandoned.aside);
     return undefined;
   } finally {
     remove(newFolder);
   }
 }
 
-function moveDead(path: string, { aside, stamp }: Dead): boolean {
+function moveAbandoned(path: string, { aside, stamp }: AbandonedLock): boolean {
   if (!moveFolder(path, aside)) return false;
   if (stampAt(ownerPath(aside)) === stamp) return true;
   // Its holder woke up, or another process was faster.
@@ -112,7 +112,7 @@ function moveDead(path: string, { aside, stamp }: Dead): boolean {
   return false;
 }
 
-function hold(path: string, token: string, dead: Dead | undefined): Lock {
+function hold(path: string, token: string, abandoned: AbandonedLock | undefined): Lock {
   function isHeld(): boolean {
     const holder = readRecord(ownerPath(path));
     return holder === undefined || holder.token === token;
@@ -137,7 +137,7 @@ function hold(path: string, token: string, dead: Dead | undefined): Lock {
       // Moved first, because another process could take a folder that is being emptied.
       const aside = `${path}.${token}`;
       if (isHeld() && moveFolder(path, aside)) remove(aside);
-      if (dead) remove(dead.aside);
+      if (abandoned) remove(abandoned.aside);
     },
   };
 }

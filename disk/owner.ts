@@ -20,9 +20,7 @@ export interface Owner {
   startTime: string | undefined;
 }
 
-/**
- * `unknown`: we can't inspect the process, or its pid may have been reused.
- */
+/** `unknown`: we can't inspect the process, or its pid may have been reused. */
 export type OwnerState = "alive" | "gone" | "unknown";
 
 type System = Pick<Owner, "host" | "bootId" | "pidNamespace">;

@@ -98,11 +98,11 @@ export const ROLE_NAMES: ReadonlyMap<string, ChatMessage["role"]> = new Map([
 ]);
 
 /** A call's arguments as an object, empty without any; undefined if they are not an object. */
-export function argumentsOf(given: unknown): Record<string, unknown> | undefined {
-  if (!isSet(given) || given === "") return {};
-  if (typeof given !== "string") return isRecord(given) ? given : undefined;
+export function argumentsOf(rawArguments: unknown): Record<string, unknown> | undefined {
+  if (!isSet(rawArguments) || rawArguments === "") return {};
+  if (typeof rawArguments !== "string") return isRecord(rawArguments) ? rawArguments : undefined;
   try {
-    const parsed = parseJson(given);
+    const parsed = parseJson(rawArguments);
     return isRecord(parsed) ? parsed : undefined;
   } catch {
     return undefined;

@@ -8,7 +8,7 @@ export interface PythonOptions {
    * `CONDA_PREFIX`, the nearest `.venv` upwards, and `python3`.
    */
   path?: string;
-  /** Variables of the Python process, besides those of this one. Default: no others. */
+  /** Environment variables of the Python process, besides those of this process. Default: none. */
   env?: Record<string, string>;
   /** Whether to compute in bfloat16. Default: on CUDA, if the GPU supports it. */
   bf16?: boolean;
@@ -19,8 +19,8 @@ export interface PythonOptions {
 /** Options of `llama()`. */
 export interface LlamaOptions {
   /**
-   * Type of the GGUF file that it makes of a model. Default: the model's own, or the one that an adapter's base had in
-   * training.
+   * Number type of the GGUF file to which a model is converted. Default: the model's own, or for an adapter the type
+   * that its base had in training.
    */
   type?: GgufType;
 }
@@ -33,7 +33,7 @@ export interface RayOptions {
    */
   address?: string;
   /**
-   * For a cluster that asks for one. Default: the variable `RAY_AUTH_TOKEN`, the file that
+   * The access token of a cluster that requires one. Default: the variable `RAY_AUTH_TOKEN`, the file that
    * `RAY_AUTH_TOKEN_PATH` names, `~/.ray/auth_token`. Kept out of logs and records.
    */
   token?: string;

@@ -78,22 +78,22 @@ const CHECK = v.object({
  * @param engine the engine's name
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
-export function asEngineEvent(engine: string, reported: unknown): EngineEvent {
-  const { event, data } = isRecord(reported) ? reported : {};
+export function asEngineEvent(engine: string, report: unknown): EngineEvent {
+  const { event, data } = isRecord(report) ? report : {};
   const isKnown = (ENGINE_EVENTS as readonly unknown[]).includes(event);
   if (isKnown && v.is(EVENT_SCHEMAS[event as EngineEvent["event"]], data)) {
-    return reported as EngineEvent;
+    return report as EngineEvent;
   }
-  throw invalidReport(`${engine} reported`, reported, "an event of a job");
+  throw invalidReport(`${engine} reported`, report, "an event of a job");
 }
 
 /**
  * @param engine the engine's name
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
-export function asTrainingCheck(engine: string, reported: unknown): TrainingCheck {
-  if (v.is(CHECK, reported)) return reported;
-  throw invalidReport(`${engine} reported`, reported, "a valid training check");
+export function asTrainingCheck(engine: string, report: unknown): TrainingCheck {
+  if (v.is(CHECK, report)) return report;
+  throw invalidReport(`${engine} reported`, report, "a valid training check");
 }
 
 export function isArtifact(value: unknown): value is Artifact {
@@ -104,26 +104,26 @@ export function isArtifact(value: unknown): value is Artifact {
  * @param engine the engine's name
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
-export function asInferResult(engine: string, answered: unknown): InferResult {
-  if (v.is(RESULT, answered)) return answered;
-  throw invalidReport(`${engine} answered`, answered, "an answer");
+export function asInferResult(engine: string, answer: unknown): InferResult {
+  if (v.is(RESULT, answer)) return answer;
+  throw invalidReport(`${engine} answered`, answer, "an answer");
 }
 
 /**
  * @param engine the engine's name
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
-export function asInferDelta(engine: string, reported: unknown): InferDelta {
-  if (v.is(DELTA, reported)) return reported;
-  throw invalidReport(`${engine} answered`, reported, "a part of an answer");
+export function asInferDelta(engine: string, report: unknown): InferDelta {
+  if (v.is(DELTA, report)) return report;
+  throw invalidReport(`${engine} answered`, report, "a part of an answer");
 }
 
 /** Characters of a report shown in an error. */
-const SHOWN_LENGTH = 200;
+const MAX_SHOWN_LENGTH = 200;
 
 /** @param report subject and verb: `python reported` */
-export function invalidReport(report: string, found: unknown, expected: string): KitError {
-  const text = String(stringifyJson(found)).slice(0, SHOWN_LENGTH);
+export function invalidReport(report: string, value: unknown, expected: string): KitError {
+  const text = String(stringifyJson(value)).slice(0, MAX_SHOWN_LENGTH);
   return new KitError(
     "ENGINE_REPORT_INVALID",
     `The engine ${report} ${text}, which is not ${expected}. Update Kit and the engine to compatible versions.`,

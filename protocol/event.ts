@@ -91,7 +91,5 @@ export const END_OF_STREAM = "end";
  */
 export const OWNER_RETURNED = "owner.back";
 
-/**
- * The frame when no process follows a remote job any more; `owner.back` once one does. Also an addition.
- */
+/** The frame when no process follows a remote job any more; `owner.back` once one does. Also an addition. */
 export const OWNER_DETACHED = "owner.away";

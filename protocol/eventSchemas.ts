@@ -56,9 +56,7 @@ export const EVENT_SCHEMAS = {
     evalLeftOut: v.optional(count),
     /** Longest row in tokens. */
     maxLength: v.optional(count),
-    /**
-     * Options that would keep every row, when more than a tenth is skipped: `maxLength: 600`.
-     */
+    /** Options that would keep every row, when more than a tenth is skipped: `maxLength: 600`. */
     keepLeftOut: v.optional(v.string()),
     /** The keys of a row: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
     format: v.optional(v.string()),
@@ -86,9 +84,7 @@ export const EVENT_SCHEMAS = {
     ),
     /** Total passes over the dataset; may be a fraction. */
     epochs: v.optional(v.number()),
-    /**
-     * Environment of `python()` and `ray()`: device, GPU, data type and versions.
-     */
+    /** Environment of `python()` and `ray()`: device, GPU, data type and versions. */
     environment: v.optional(
       v.pipe(
         v.custom<Record<string, string>>(isRecord),
@@ -110,9 +106,7 @@ export const EVENT_SCHEMAS = {
     epoch: v.optional(v.number()),
     /** Since the previous log, without padding. */
     tokensPerSecond: v.optional(v.number()),
-    /**
-     * The objective's other metrics: means since the previous log; on held-out rows as `evalName`.
-     */
+    /** The objective's other metrics: means since the previous log; on held-out rows as `evalName`. */
     metrics: v.optional(
       v.pipe(
         v.custom<Record<string, v.InferOutput<typeof measured>>>(isRecord),
@@ -148,18 +142,14 @@ export const EVENT_SCHEMAS = {
     lowerIsBetter: v.optional(v.array(metricName)),
   }),
   "training.completed": v.object({
-    /**
-     * Kept artifacts, oldest first; the last is the result: with `loadBestModelAtEnd` the best.
-     */
+    /** Kept artifacts, oldest first; the last is the result: with `loadBestModelAtEnd` the best. */
     artifacts: v.array(ARTIFACT),
     /** Number of older artifacts omitted to keep the record short. */
     omitted: v.optional(count),
     /** The step at which `earlyStoppingPatience` ended training. */
     stoppedAt: v.optional(count),
   }),
-  /**
-   * Sent without an `id` if the job's process could not log it, because it died or stopped reporting.
-   */
+  /** Sent without an `id` if the job's process could not log it, because it died or stopped reporting. */
   "training.failed": v.object({ error: v.pipe(v.string(), v.minLength(1)) }),
   "training.cancelled": v.object({ step: count }),
 };

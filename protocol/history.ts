@@ -4,7 +4,7 @@ import type { Better } from "./objective.ts";
 /** Number of a history's last values that are shown. */
 const LAST_SHOWN = 3;
 
-/** A value after a step, 0 for the model before the training. */
+/** A metric's value after a step; step 0 is the model before training. */
 export interface StepValue {
   step: number;
   value: number;
@@ -57,7 +57,7 @@ export function logsForHistories<T extends { values: Record<string, number> }>(
   logs: readonly T[],
 ): T[] {
   const names = new Set(logs.flatMap(({ values }) => Object.keys(values)));
-  const sent = [...names].flatMap((name) => {
+  const needed = [...names].flatMap((name) => {
     const all = logs.filter(({ values }) => Object.hasOwn(values, name));
     const better = betterHeldOut(name);
     const best = all.reduce(
@@ -67,8 +67,8 @@ export function logsForHistories<T extends { values: Record<string, number> }>(
     const isShown = isAlwaysShown(all, ({ values }) => values === best);
     return all.filter((_, n) => isShown(n) || isShown(n - 1) || isShown(n - 2));
   });
-  const sentLogs = new Set(sent);
-  return logs.filter((log) => sentLogs.has(log));
+  const neededLogs = new Set(needed);
+  return logs.filter((log) => neededLogs.has(log));
 }
 
 function isBetter(value: number, best: number, better: Better | undefined): boolean {

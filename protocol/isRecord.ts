@@ -24,8 +24,8 @@ export function omitUndefined<T extends object>(
 }
 
 /** An object's entries whose values are finite numbers. */
-export function numbersIn(found: unknown): Record<string, number> {
-  const entries = Object.entries(isRecord(found) ? found : {});
+export function numbersIn(value: unknown): Record<string, number> {
+  const entries = Object.entries(isRecord(value) ? value : {});
   return Object.fromEntries(
     entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
   );

@@ -15,9 +15,7 @@ export interface Job {
   status: JobStatus;
   /** ISO 8601, UTC. */
   createdAt: string;
-  /**
-   * When a remote job that no process here follows last reported, ISO 8601, UTC.
-   */
+  /** When a remote job that no process here follows last reported, ISO 8601, UTC. */
   lastHeardAt?: string;
 }
 

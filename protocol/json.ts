@@ -1,9 +1,7 @@
 import jsonc from "jsonc-parser";
 import { problemOfJson } from "./jsonProblem.ts";
 
-/**
- * A whole number written as a float, such as `1.0` or `1e22`. Python distinguishes it from an integer.
- */
+/** A whole number written as a float, such as `1.0` or `1e22`. Python distinguishes it from an integer. */
 export class WholeFloat extends Number {}
 
 /** The original key order of an object with index-like keys, which JavaScript reorders. */

@@ -94,7 +94,7 @@ export function rulesOf(
   return OBJECTIVES[objective?.type ?? "sft"];
 }
 
-/** Which value of an objective's metric is better: no two objectives differ. */
+/** Which value of an objective's metric is better. Objectives that share a metric agree. */
 export function betterOf(metric: string): Better | undefined {
   const rules = Object.values(OBJECTIVES).find(({ metrics }) => Object.hasOwn(metrics, metric));
   return rules?.metrics[metric];

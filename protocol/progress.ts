@@ -109,9 +109,9 @@ export function reduceProgress(before: Progress, { event, data, at }: LoggedEven
 function addEvaluated(after: Progress, fields: Record<string, unknown>): void {
   const evaluated = { ...after.evaluated };
   const { step = NaN, rows } = numbersIn(fields);
-  const lower = String(fields.lowerIsBetter).split(",");
+  const lowerIsBetter = String(fields.lowerIsBetter).split(",");
   for (const [name, now] of Object.entries(numbersIn(fields.metrics))) {
-    const better = lower.includes(name) ? "lower" : "higher";
+    const better = lowerIsBetter.includes(name) ? "lower" : "higher";
     const { best } = addToHistory(after, name, { step, value: now }, better, rows);
     const before = step > 0 ? evaluated[name]?.before : now;
     evaluated[name] = { now, before, best: best!.value, bestStep: best!.step };

@@ -17,7 +17,7 @@ const PARTS = {
     sources: [join(KERNELS, "assembly"), ...["scripts/kernels.mjs", "package-lock.json"]],
     commands: (outDir) => [[join("scripts", "kernels.mjs"), outDir]],
     folder: join("dist", KERNELS),
-    has: isKernel,
+    owns: isKernel,
   },
   node: {
     sources: [
@@ -30,7 +30,7 @@ const PARTS = {
       [join("scripts", "pythonFiles.mjs"), outDir],
     ],
     folder: "dist",
-    has: (file) => !file.startsWith(PAGE) && !isKernel(file),
+    owns: (file) => !file.startsWith(PAGE) && !isKernel(file),
   },
   page: {
     sources: ["protocol", "src", "index.html", "vite.config.ts", "package-lock.json"],
@@ -38,7 +38,7 @@ const PARTS = {
       [modulePath("vite/bin/vite.js"), "build", "--logLevel", "warn", "--outDir", outDir],
     ],
     folder: PAGE,
-    has: () => true,
+    owns: () => true,
   },
 };
 
@@ -117,8 +117,8 @@ function replace(name, outDir) {
 }
 
 function filesOf(name) {
-  const { folder, has } = PARTS[name];
-  return existsSync(join(ROOT, folder)) ? listFiles(folder).filter(has) : [];
+  const { folder, owns } = PARTS[name];
+  return existsSync(join(ROOT, folder)) ? listFiles(folder).filter(owns) : [];
 }
 
 function state(name, sourceDigest = digest(PARTS[name].sources)) {

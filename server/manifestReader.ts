@@ -76,22 +76,22 @@ function loadManifest(
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       detached: true,
     });
-    const end = () => signalGroup(child.pid ?? 0, "SIGKILL");
+    const kill = () => signalGroup(child.pid ?? 0, "SIGKILL");
     let answer: ManifestMessage | undefined;
     const conclude = (message: ManifestMessage) => {
       answer ??= message;
-      end();
+      kill();
     };
     const timer = setTimeout(() => {
       conclude({ error: stillLoading(DEFAULT_ENTRY, limitMs) });
     }, limitMs);
     const settle = (message: ManifestMessage) => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", end);
+      signal.removeEventListener("abort", kill);
       conclude(message);
       resolve(answer ?? message);
     };
-    signal.addEventListener("abort", end);
+    signal.addEventListener("abort", kill);
     child.on("message", (message) => {
       if (isManifestMessage(message)) conclude(message);
     });
@@ -100,7 +100,7 @@ function loadManifest(
         error: `Cannot run kit: ${message}. Start kit ui again. If it happens again, reinstall Kit.`,
       }),
     );
-    child.once("exit", end);
+    child.once("exit", kill);
     // Its message may still be on its way when it exits.
     child.once("close", (code, name) =>
       settle({ error: describeEarlyExit(DEFAULT_ENTRY, code ?? undefined, name ?? undefined) }),

@@ -15,7 +15,7 @@ import { modelProject } from "../project/modelProject.ts";
 import { print, printError } from "../terminal/print.ts";
 
 const POLL_MS = 200;
-/** Long enough for a step or a callback. */
+/** Time until a note that the job's process is busy; enough for a step or a callback. */
 const PATIENCE_MS = 15_000;
 
 /**
@@ -34,10 +34,10 @@ export const command = createCommand("cancel", {
     const job = newestUnfinished(project, jobName) ?? findJob(project, jobName);
     if (!job) throw noJob(modelProject(project), jobName, "job");
     const { id, name, status } = job;
-    if (isFinal(status)) throw ended(`Job ${id} has already ended`, status);
+    if (isFinal(status)) throw jobEnded(`Job ${id} has already ended`, status);
     print(`cancelling job ${id} ${printable(name)}`);
     const end = await cancel(project, job);
-    if (end !== "cancelled") throw ended(`Job ${id} ended before it could be cancelled`, end);
+    if (end !== "cancelled") throw jobEnded(`Job ${id} ended before it could be cancelled`, end);
     print(`cancelled job ${id}; its checkpoints stay`);
     // The project's code, if it ran, may have left something open.
     process.exit(EXIT_CODE.completed);
@@ -62,7 +62,7 @@ async function cancel(project: string, { id }: Job): Promise<Job["status"] | und
     else await cancelJob(jobs.directoryOf(id));
     if (performance.now() > patienceEnds) {
       patienceEnds = Infinity;
-      printError(busy(jobs, id));
+      printError(stillWaiting(jobs, id));
     }
     await delay(POLL_MS);
   }
@@ -79,11 +79,11 @@ async function cancelRemote(project: string, id: string): Promise<void> {
   }
 }
 
-function busy(jobs: JobStore, id: string): string {
+function stillWaiting(jobs: JobStore, id: string): string {
   const { pid = "?", host = "another machine" } = leaseOwner(leasePath(jobs.directoryOf(id))) ?? {};
   return `still waiting: process ${pid} on ${host} is busy. To kill it, run on that machine: kill -KILL ${pid}`;
 }
 
-function ended(how: string, status: string | undefined): KitError {
-  return new KitError("JOB_ENDED", `${how}: ${status ?? "it was deleted"}.`);
+function jobEnded(sentence: string, status: string | undefined): KitError {
+  return new KitError("JOB_ENDED", `${sentence}: ${status ?? "it was deleted"}.`);
 }

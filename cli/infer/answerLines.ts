@@ -5,7 +5,7 @@ import { reportError } from "../terminal/errors.ts";
 import type { LineFormat, LineRequest } from "./lineRequest.ts";
 import { isInteractive, stdinLines } from "./lines.ts";
 
-/** Requests that a model answers concurrently. */
+/** Maximum requests that a model answers concurrently. */
 export const MAX_CONCURRENT = 32;
 
 interface Options {
@@ -24,7 +24,7 @@ export async function answerLines(
   { read, blank, failed }: LineFormat,
   { answer, show, maxConcurrent }: Options,
 ): Promise<number> {
-  let code: number = EXIT_CODE.completed;
+  let exitCode: number = EXIT_CODE.completed;
   let isEmpty = true;
 
   async function showAnswer(
@@ -39,7 +39,7 @@ export async function answerLines(
       // A person sees which line failed, and can retry.
       if (isInteractive()) reportError(error);
       else {
-        code = reportError(withLine(number, error));
+        exitCode = reportError(withLine(number, error));
         show(failed(number, error.message));
       }
     }
@@ -65,7 +65,7 @@ export async function answerLines(
     isEmpty &&= isBlank;
     if (!isBlank) {
       const pendingAnswer = Promise.resolve().then(() => answer(read(text)));
-      // Handled when its turn comes.
+      // A rejection is handled when the line's turn comes.
       pendingAnswer.catch(() => undefined);
       await add(() => showAnswer(number, pendingAnswer));
     } else if (blank !== undefined && !isInteractive()) {
@@ -73,7 +73,7 @@ export async function answerLines(
     }
   }
   await orAborted(last, failure.signal);
-  if (!isEmpty || isInteractive()) return code;
+  if (!isEmpty || isInteractive()) return exitCode;
   throw new KitError(
     "USAGE_INVALID",
     'No prompt on stdin. Pass one: kit infer latest "7th of March 1998".',

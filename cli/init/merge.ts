@@ -48,7 +48,7 @@ export function mergeGitignore(text: string, templateText: string): Merged {
   return { text: start + added.map((line) => line + lineEnd).join(""), added, leftAlone: [] };
 }
 
-/** Keeps your tsconfig; reports the omitted script. */
+/** Keeps the project's tsconfig; reports the omitted script. */
 export function keepTsconfig(text: string, templateText: string): Merged {
   return { text, added: [], leftAlone: text === templateText ? [] : ["no typecheck script added"] };
 }

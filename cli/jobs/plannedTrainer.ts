@@ -13,7 +13,7 @@ import { Option } from "../command.ts";
 /** The maximum of OpenAI's `n_epochs: "auto"`. */
 const MAX_EPOCHS = 25;
 
-/** For `kit serve --fine-tuning`, which plans jobs. */
+/** Names a job that `kit serve --fine-tuning` planned. */
 export function plannedOption() {
   return new Option("--planned <job>", "the job that another process planned").hideHelp();
 }

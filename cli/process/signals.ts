@@ -5,7 +5,7 @@ const STDOUT = 1;
 /** Makes subprocesses ignore SIGHUP too, as the system itself would. */
 const HANGUP_VARIABLE = "KIT_HANGUP";
 const IGNORED = "ignored";
-/** An npm script, or npx, that runs only `kit`. */
+/** Matches an npm script, or an npx command, that runs only `kit`. */
 const KIT_ALONE = /^'?kit'?( [^&;|]*)?$/;
 const PARENT_POLL_MS = 500;
 /** How long remote work may take to stop, in ms. */

@@ -5,7 +5,7 @@ import { terminationSignals } from "./signals.ts";
 
 const HEARTBEAT_MS = 500;
 const LIMIT_S = 10;
-const EVENT = "kit:unheard";
+const EVENT = "kit:loop-blocked";
 
 /** An inspector session can interrupt a loop, even inside a regular expression. */
 const CODE = `
@@ -36,13 +36,13 @@ const CODE = `
 export function restoreSignalsInLoops(): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setInterval(() => Atomics.add(beats, 0, 1), HEARTBEAT_MS).unref();
-  let isRestored = false;
+  let areListenersRemoved = false;
   process.on(EVENT, () => {
-    if (isRestored) return;
-    isRestored = true;
+    if (areListenersRemoved) return;
+    areListenersRemoved = true;
     const restore = removeListeners();
     process.nextTick(() => {
-      isRestored = false;
+      areListenersRemoved = false;
       restore();
     });
     const location = currentLocation() ?? "This process";

@@ -63,7 +63,7 @@ function moduleOf(imported: string): string {
   return own ? `kit/${own}`.replace("/index", "") : imported;
 }
 
-/** From Node, or from Yarn's Plug'n'Play, which has its own properties. */
+/** An error of Node, or of Yarn's Plug'n'Play, which has its own properties. */
 interface ResolutionError extends NodeJS.ErrnoException {
   pnpCode?: string;
   data?: { dependencyName?: string };

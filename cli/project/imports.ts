@@ -13,9 +13,7 @@ const RESOLVING = { isResolving: true };
 /** Path aliases such as `@/lib`, `~/lib` and `#lib`. No package name begins like these. */
 const ALIAS = /^(?:@\/|[#~$])/;
 
-/**
- * Leaves packages external, but bundles the workspace's TypeScript packages, which Node can't import.
- */
+/** Leaves packages external, but bundles the workspace's TypeScript packages, which Node can't import. */
 export function packageImports(project: string): Plugin {
   return {
     name: "package-imports",

@@ -11,7 +11,7 @@ export interface FollowOptions {
   project: string;
   /** The served job, which is offered too if it completes later. */
   from: Pick<Job, "id" | "status">;
-  /** Serves a completed job instead. Others wait until it resolves. */
+  /** Serves a completed job instead. The next one is offered once this resolves. */
   onNewer: (job: Job) => Promise<void>;
   /** Called with the reason when that fails or the jobs cannot be read. */
   onError: (error: unknown) => void;

@@ -103,7 +103,7 @@ function stopReading(socket: Duplex): void {
 /**
  * Answers a client that closed its side after its request. A client that is gone looks the same until a
  * write fails, so it gets interim responses until the response begins.
- * @param pendingResponse what a connection awaits
+ * @param pendingResponse the response that a connection awaits
  */
 export function allowHalfOpen(
   server: Server,

@@ -97,9 +97,7 @@ export function closeSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/**
- * Disables the idle timeout while the server computes; TCP keep-alive detects a lost client.
- */
+/** Disables the idle timeout while the server computes; TCP keep-alive detects a lost client. */
 export function disableTimeout(response: ServerResponse): void {
   response.socket?.setTimeout(0);
   response.socket?.setKeepAlive(true, KEEP_ALIVE_MS);

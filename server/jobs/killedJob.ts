@@ -9,9 +9,7 @@ import type { JobStore } from "../../jobs/store.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { isFinal } from "../../protocol/job.ts";
 
-/**
- * Records the cancellation of a job whose owner was killed before it could. A remote job keeps running.
- */
+/** Records the cancellation of a job whose owner was killed before it could. A remote job keeps running. */
 export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   // While it lives, only the owner may write the log.
   if (ownerState(owner) !== "gone") return;

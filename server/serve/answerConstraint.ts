@@ -43,7 +43,7 @@ const OBJECT: Constraint = { schema: { type: "object" } };
 const MAX_CHOICES = 1000;
 
 /**
- * @param formats OpenAI's own fields
+ * @param formats how to read OpenAI's own fields
  * @throws ApiError 400 for an invalid constraint, or for two
  */
 export function answerConstraint(

@@ -5,7 +5,7 @@ import { type ServerIdentity, METHODS, sendJson } from "../http/respond.ts";
 export interface ErrorDetails {
   /** The invalid field of the request. */
   param?: string;
-  /** For programs. */
+  /** An error code for programs. */
   code?: string;
   /** When to try again, in seconds. */
   retryAfterS?: number;

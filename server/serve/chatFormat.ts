@@ -89,13 +89,14 @@ export function callsOf({ toolCalls = [], truncatedCall }: InferResult): ToolCal
   return truncatedCall ? [...toolCalls, truncatedCall] : toolCalls;
 }
 
-export function callOf({ id, function: { name, arguments: given } }: ToolCall) {
+export function callOf({ id, function: { name, arguments: rawArguments } }: ToolCall) {
   return {
     id: id ?? createId("call_").slice(0, 29),
     type: "function",
     function: {
       name,
-      arguments: typeof given === "string" ? given : (stringifyJson(given) ?? "{}"),
+      arguments:
+        typeof rawArguments === "string" ? rawArguments : (stringifyJson(rawArguments) ?? "{}"),
     },
   };
 }

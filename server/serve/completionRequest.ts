@@ -5,7 +5,7 @@ import { type Body, fieldOf, notSupported, numberOf, pathIn, upTo } from "./fiel
 import { type ParsedRequest, deliveryOptions } from "./parsedRequest.ts";
 import { samplingOf } from "./sampling.ts";
 
-const TOP = upTo(5);
+const LOGPROBS_RANGE = upTo(5);
 const MAX_PROMPTS = 1000;
 /** OpenAI's default. */
 const MAX_TOKENS = 16;
@@ -24,7 +24,7 @@ export function completionRequest(body: Body): ParsedRequest {
   const foreign = CHAT_FIELDS.find((field) => fieldOf(body, field) !== undefined);
   if (foreign !== undefined) throw notSupported(foreign, "Send it to /v1/chat/completions.");
   const { constraint, names } = answerConstraint(body);
-  const logprobs = numberOf(body, "logprobs", TOP);
+  const logprobs = numberOf(body, "logprobs", LOGPROBS_RANGE);
   const requests = promptsOf(body).map((prompt) => ({
     prompt,
     raw: true,

@@ -41,7 +41,7 @@ export function conversationRequest(
     messages,
     ...samplingOf(body),
     ...omitUndefined({ tools, toolChoice }),
-    ...(!allowsMoreCalls(body) && { parallelToolCalls: false }),
+    ...(!allowsParallelCalls(body) && { parallelToolCalls: false }),
     ...constraint,
     ...omitUndefined({ logprobs, chatTemplateKwargs }),
   };
@@ -72,7 +72,7 @@ function kwargsOf(body: Body, effort: unknown, field: string): TemplateKwargs | 
 }
 
 /** Default true, as in OpenAI's API. */
-function allowsMoreCalls(body: Body): boolean {
+function allowsParallelCalls(body: Body): boolean {
   return (
     fieldOf(body, "parallel_tool_calls") === undefined || booleanOf(body, "parallel_tool_calls")
   );

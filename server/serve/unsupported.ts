@@ -118,8 +118,13 @@ const ADVICE: Record<string, string> = {
 };
 
 /** @throws ApiError 400 for an unsupported field with an effect */
-export function refuseUnsupported(body: Body, parent = "", all = NEUTRAL, advice = ADVICE): void {
-  for (const [name, neutral] of Object.entries(all)) {
+export function refuseUnsupported(
+  body: Body,
+  parent = "",
+  neutralValues = NEUTRAL,
+  advice = ADVICE,
+): void {
+  for (const [name, neutral] of Object.entries(neutralValues)) {
     const value = fieldOf(body, name);
     if (isEmpty(name, value) || neutral.some((same) => isDeepStrictEqual(same, value))) continue;
     const alternative = neutral[0] === undefined ? "" : `, or send ${JSON.stringify(neutral[0])}`;

@@ -26,7 +26,7 @@ const MIN_GAP = { step: 0.5, loss: 0.1 };
  */
 export function lossTicks(range: Range): Tick[] {
   const gap = roundGap((range.max - range.min) / INTERVALS);
-  // The widest range is infinite, and the narrowest have no round numbers.
+  // The widest range overflows to infinity, and the narrowest contain no round numbers.
   if (!(gap > sizeOf(range) * 2 ** -48 && gap < Infinity)) {
     return endsOf(range, (loss) => formatLoss(loss, range));
   }
@@ -38,8 +38,10 @@ export function lossTicks(range: Range): Tick[] {
   const maxLength = Math.max(MARGIN_LENGTH, widest(ticks));
   const labels = [2, 1].map((extra) => withoutZeros(labelOf(range.min, extra)));
   labels.push(labelOf(range.min, 0));
-  const foot = labels.find((label) => label.length <= maxLength);
-  return foot === undefined || foot === first?.label ? ticks : [{ label: foot, at: 0 }, ...ticks];
+  const lowestLabel = labels.find((label) => label.length <= maxLength);
+  return lowestLabel === undefined || lowestLabel === first?.label
+    ? ticks
+    : [{ label: lowestLabel, at: 0 }, ...ticks];
 }
 
 /**

@@ -53,7 +53,7 @@ export function createTranscript(show: (output: Output) => void) {
     if (isWhole && !closedBy) screen.write(decoder.decode());
     flush();
     if (!closedBy) return isWhole ? "ended" : "lost";
-    if (closedBy === "hidden") await tabIsVisible();
+    if (closedBy === "hidden") await untilVisible();
     return closedBy;
   }
 
@@ -108,7 +108,7 @@ function createDecoder(): TextDecoder {
 }
 
 /** Resolves once the tab is visible. */
-function tabIsVisible(): Promise<void> {
+function untilVisible(): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
       if (document.hidden) return;

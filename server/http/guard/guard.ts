@@ -16,7 +16,7 @@ export function createGuard(policy: HostPolicy, identity: ServerIdentity, auth?:
       for (const [name, value] of Object.entries(refusal.headers ?? {})) {
         response.setHeader(name, value);
       }
-      const isPage = identity.page !== undefined && asksForPage(request);
+      const isPage = identity.page !== undefined && requestsPage(request);
       refuse(response, refusal.status, refusal.error, isPage, identity);
       return false;
     }
@@ -29,7 +29,7 @@ export function createGuard(policy: HostPolicy, identity: ServerIdentity, auth?:
 }
 
 /** Whether a browser navigates here. Over plain HTTP, only this header says so. */
-function asksForPage({ headers }: IncomingMessage): boolean {
+function requestsPage({ headers }: IncomingMessage): boolean {
   return headers.accept?.includes("text/html") === true;
 }
 
