@@ -46,9 +46,8 @@ function withCommand(text: string, word: string, commands: readonly string[]): s
     return text.replace(COMMANDER_SUGGESTED, "(Did you mean npx kit $1?)");
   }
   const words = [...commands, ...Object.values(COMMAND_SYNONYMS).flat()];
-  const suggestion = /"(.+)"/.exec(didYouMean(word, words))?.[1] ?? "";
-  const command =
-    exact ?? (commands.includes(suggestion) ? suggestion : nameFor(suggestion, COMMAND_SYNONYMS));
+  const near = /"(.+)"/.exec(didYouMean(word, words))?.[1] ?? "";
+  const command = exact ?? (commands.includes(near) ? near : nameFor(near, COMMAND_SYNONYMS));
   if (command === undefined) return `${text}(npx kit --help lists the commands)\n`;
   return `${text.replace(COMMANDER_SUGGESTION, "")}(Did you mean npx kit ${command}?)\n`;
 }

@@ -19,8 +19,7 @@ const RESERVED_KWARGS = [
 ];
 
 const ROLES: unknown[] = ["system", "developer", "user", "assistant", "tool"];
-const ROLE_AND_CONTENT =
-  'needs a "role" (system, developer, user, assistant or tool) and a "content" string';
+const NEEDS = 'needs a "role" (system, developer, user, assistant or tool) and a "content" string';
 
 /** The problem, as the rest of a sentence, and its path, such as `.tool_calls[0].function.arguments`. */
 type Fault = readonly [problem: string, path: string];
@@ -31,7 +30,7 @@ export function problemOfMessage(message: unknown): string | undefined {
 }
 
 export function faultOfMessage(message: unknown): Fault | undefined {
-  if (!isRecord(message)) return [ROLE_AND_CONTENT, ""];
+  if (!isRecord(message)) return [NEEDS, ""];
   const { role, content, tool_calls: calls } = message;
   if (role === "function" || isSet(message["function_call"])) {
     const problem =
@@ -49,7 +48,7 @@ export function faultOfMessage(message: unknown): Fault | undefined {
   const callsFault = faultOfCalls(calls, isAssistant);
   if (callsFault) return callsFault;
   if (typeof content === "string" || (!isSet(content) && callCount > 0)) return undefined;
-  if (!Array.isArray(content)) return [ROLE_AND_CONTENT, ".content"];
+  if (!Array.isArray(content)) return [NEEDS, ".content"];
   const at = content.findIndex((part) => !isTextPart(part));
   if (at === -1) return undefined;
   const part: unknown = content[at];
@@ -62,7 +61,7 @@ export function faultOfMessage(message: unknown): Fault | undefined {
 }
 
 function problemOfRole(role: unknown): string {
-  if (typeof role !== "string") return ROLE_AND_CONTENT;
+  if (typeof role !== "string") return NEEDS;
   const match = [role.toLowerCase(), ROLE_NAMES.get(role.toLowerCase())].find((name) =>
     ROLES.includes(name),
   );

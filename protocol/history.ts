@@ -35,10 +35,9 @@ export function withValue(
   point: StepValue,
   better: Better | undefined,
 ): Omit<MetricHistory, "rows"> {
-  const { points = [], count = 0, best: previousBest } = before ?? {};
+  const { points = [], count = 0, best: oldBest } = before ?? {};
   const best =
-    better &&
-    (!previousBest || isBetter(point.value, previousBest.value, better) ? point : previousBest);
+    better && (!oldBest || isBetter(point.value, oldBest.value, better) ? point : oldBest);
   const all = [...points, { ...point, index: count }];
   const isShown = isAlwaysShown(all, ({ step }) => step === best?.step);
   const shown = all.filter(

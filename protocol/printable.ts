@@ -5,10 +5,7 @@ const SHORT_ESCAPES: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": 
 
 /** Escapes control characters for a terminal. */
 export function printable(text: string): string {
-  return text.replace(
-    CONTROL,
-    (character) => SHORT_ESCAPES[character] ?? escapeCharacter(character),
-  );
+  return text.replace(CONTROL, (sign) => SHORT_ESCAPES[sign] ?? escapeCharacter(sign));
 }
 
 /** Like {@link printable}, but keeps line ends. */

@@ -27,7 +27,5 @@ export function hasCredentials(text: string): boolean {
   // A secret may contain a slash, which would end the URL's authority.
   if (text.replace(AZURE_CONTAINER, "$1").includes("@")) return true;
   const [, ...parameters] = text.split(/[?&;#]/);
-  return parameters.some((parameter) =>
-    SECRET_NAME.test([...new URLSearchParams(parameter).keys()].join()),
-  );
+  return parameters.some((pair) => SECRET_NAME.test([...new URLSearchParams(pair).keys()].join()));
 }

@@ -130,17 +130,12 @@ async function evaluate(
     const names = { model: model.name, ...(otherModel && { against: otherModel.name }) };
     const counts = { rows: after.length, of: total, unasked: skipped };
     // Without the rows themselves, which repeat the texts.
-    const withoutRows = {
-      ...comparison,
-      wrong: comparison.wrong.map(({ row: _, ...texts }) => texts),
-    };
-    printJson({ ...names, ...counts, ...withoutRows, missed });
+    const wrong = comparison.wrong.map(({ row: _, ...texts }) => texts);
+    printJson({ ...names, ...counts, ...comparison, wrong, missed });
   } else {
     const against = otherModel ? ` against ${otherModel.name}` : "";
-    const ofAll = after.length < total ? ` of ${formatCount(total)}` : "";
-    print(
-      `evaluated ${model.name}${against} on ${formatCount(after.length)}${ofAll} held-out rows`,
-    );
+    const ofN = after.length < total ? ` of ${formatCount(total)}` : "";
+    print(`evaluated ${model.name}${against} on ${formatCount(after.length)}${ofN} held-out rows`);
     if (skipped > 0) print(`${formatCount(skipped)} more have no text answer to compare with`);
     print(comparisonLines(comparison).join("\n"));
     if (wrongFile) print(wrongFile.note(comparison.wrong));

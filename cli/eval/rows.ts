@@ -31,12 +31,9 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
   const { job, config, data, maxRows, onNote } = options;
   const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
   try {
-    const heldOutRows = await chooseHeldOutRows(await evaluationConfig(), {
-      maxRows,
-      isEvaluable,
-      onNote,
-    });
-    if (heldOutRows.rows.length > 0) return heldOutRows;
+    const choice = { maxRows, isEvaluable, onNote };
+    const heldOut = await chooseHeldOutRows(await evaluationConfig(), choice);
+    if (heldOut.rows.length > 0) return heldOut;
     throw new KitError(
       "DATASET_INVALID",
       "No held-out row has a text answer. Pass rows of {prompt, completion} or {messages} with --data.",

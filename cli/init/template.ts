@@ -10,8 +10,10 @@ import {
   mergeSetting,
 } from "./merge.ts";
 
-/** How to add the template's parts to an existing file. */
-const MERGES: Record<string, (text: string, templateText: string) => Merged> = {
+/** Adds the template's parts to an existing file's text. */
+type Merge = (text: string, templateText: string) => Merged;
+
+const MERGES: Record<string, Merge> = {
   ".gitignore": mergeGitignore,
   [PACKAGE_JSON]: mergePackageJson,
   [TSCONFIG]: keepTsconfig,
@@ -62,11 +64,7 @@ function writeNew(path: string, content: string): boolean {
 }
 
 /** Returns undefined if the path can't be merged. */
-function merge(
-  path: string,
-  templateText: string,
-  mergeTexts?: (typeof MERGES)[string],
-): Merged | undefined {
+function merge(path: string, templateText: string, mergeTexts?: Merge): Merged | undefined {
   const text = readText(path);
   if (!mergeTexts || text === undefined) return undefined;
   const merged = mergeTexts(text, templateText);

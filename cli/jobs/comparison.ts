@@ -18,9 +18,8 @@ export interface JobComparison {
 export function compareJobs(a: JobSummary, b: JobSummary): JobComparison {
   const [optionsA, optionsB] = [leavesOf(a.options), leavesOf(b.options)];
   const names = [...new Set([...optionsA.keys(), ...optionsB.keys()])];
-  const differing = names.filter(
-    (name) => !isDeepStrictEqual(optionsA.get(name), optionsB.get(name)),
-  );
+  const isEqual = (name: string) => isDeepStrictEqual(optionsA.get(name), optionsB.get(name));
+  const differing = names.filter((name) => !isEqual(name));
   const onlyDiffering = (leaves: ReadonlyMap<string, unknown>) =>
     Object.fromEntries(
       differing.flatMap((name) => (leaves.has(name) ? [[name, leaves.get(name)]] : [])),

@@ -48,11 +48,8 @@ export interface EventLinesOptions {
  */
 export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
-  const {
-    isLocal = () => true,
-    earlierMetrics = () => [],
-    kit = (words) => `npx kit ${words}`,
-  } = options;
+  const { isLocal = () => true, earlierMetrics = () => [] } = options;
+  const { kit = (words) => `npx kit ${words}` } = options;
   const createdAt = now();
   let progress = NO_PROGRESS;
   /** Each step's value of the metric that compares checkpoints, as text. */

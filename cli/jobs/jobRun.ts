@@ -74,17 +74,9 @@ export function createJobRun({
     onCreated({ job, config, directory, fail }) {
       ({ id } = job);
       const isLocal = (path: string) => !isRemoteArtifact(join(directory, path));
-      const shownDirectory = showPath(project, directory);
       const earlierMetrics = (upTo: number) => readEvaluations(dirname(directory), id, upTo);
-      lines = createEventLines({
-        config,
-        project,
-        directory: shownDirectory,
-        isLocal,
-        earlierMetrics,
-        kit,
-        now,
-      });
+      const shown = { project, directory: showPath(project, directory) };
+      lines = createEventLines({ config, ...shown, isLocal, earlierMetrics, kit, now });
       print(`job ${id} ${printable(job.name)}`);
       // An exception outside the callbacks fails the job, not only the process.
       onUncaught(fail);

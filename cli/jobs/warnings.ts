@@ -66,18 +66,14 @@ export function lostRowWarnings(data: EventData["training.started"]): string[] {
   ];
 }
 
-interface RowCounts {
+interface Counts {
   /** Without the skipped ones. */
   rows: number;
   cut: number | undefined;
   leftOut: number | undefined;
 }
 
-function warningOf(
-  { rows, cut = 0, leftOut = 0 }: RowCounts,
-  noun: string,
-  limit: string,
-): string[] {
+function warningOf({ rows, cut = 0, leftOut = 0 }: Counts, noun: string, limit: string): string[] {
   const of = `of ${formatCounted(rows + leftOut, noun)}`;
   if (leftOut === 0) {
     return cut === 0 ? [] : [`warning: ${formatCount(cut)} ${of} truncated to ${limit}`];

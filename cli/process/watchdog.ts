@@ -45,9 +45,9 @@ export function restoreSignalsInLoops(): void {
       areListenersRemoved = false;
       restore();
     });
-    const location = currentLocation() ?? "This process";
+    const code = currentLocation() ?? "This process";
     printError(
-      `kit: ${location} has blocked the event loop for ${LIMIT_S} s. Ctrl-C stops it at once.`,
+      `kit: ${code} has blocked the event loop for ${LIMIT_S} s. Ctrl-C stops it at once.`,
     );
   });
   new Worker(CODE, {

@@ -51,9 +51,9 @@ function external(
   { path, importer, resolveDir }: OnResolveArgs,
   file: string,
 ): OnResolveResult {
-  const isInProject = !relative(project, importer).startsWith("..");
+  const isOwn = !relative(project, importer).startsWith("..");
   const resolvesAlike =
-    isInProject || installedFolder(path, project) === installedFolder(path, resolveDir);
+    isOwn || installedFolder(path, project) === installedFolder(path, resolveDir);
   return { path: resolvesAlike ? path : pathToFileURL(file).href, external: true };
 }
 
@@ -75,10 +75,9 @@ export function refuseAliases({ inputs, outputs }: Metafile): void {
   const imports = Object.values(outputs).flatMap((output) => output.imports);
   const path = imports.find((imported) => imported.external && ALIAS.test(imported.path))?.path;
   if (path === undefined) return;
-  const [file] =
-    Object.entries(inputs).find(([, input]) =>
-      input.imports.some((imported) => imported.path === path),
-    ) ?? [];
+  const importsIt = (input: Metafile["inputs"][string]) =>
+    input.imports.some((i) => i.path === path);
+  const [file] = Object.entries(inputs).find(([, input]) => importsIt(input)) ?? [];
   throw new KitError(
     "BUILD_FAILED",
     `${file} imports "${path}", which doesn't resolve to a file. Set "paths": ${pathsFor(path)} in the compilerOptions of tsconfig.json, or import it by its relative path.`,

@@ -55,16 +55,14 @@ export async function loadModels(
     const model = await toServed(options, referenceOf(project, name));
     const ownAliases = [...aliases].flatMap(([alias, target]) => (target === name ? [alias] : []));
     aliasesOf.set(model.id, [...(aliasesOf.get(model.id) ?? []), ...ownAliases]);
-    if (name === LATEST) noteUnfinished(options, model);
+    if (name === LATEST) noteUnfinished(options, model.reference);
     const isFollowed = options.follows && name === LATEST;
     // The same job may be named twice.
     const earlier = models.get(model.id);
     models.set(model.id, { model, isFollowed: isFollowed || earlier?.isFollowed === true });
   }
   // The newer job takes a shared name.
-  const oldestFirst = [...models.values()].toSorted(
-    ({ model: a }, { model: b }) => a.created - b.created,
-  );
+  const oldestFirst = [...models.values()].toSorted((a, b) => a.model.created - b.model.created);
   for (const { model } of oldestFirst) {
     await addModel(pool, options, model, aliasesOf.get(model.id));
   }
@@ -165,11 +163,8 @@ async function addModel(
 }
 
 /** Notes that an unfinished job's checkpoint is served. */
-function noteUnfinished(
-  { project, follows }: LoadModelsOptions,
-  { reference }: ServedReference,
-): void {
-  const { id, name, status } = reference.job?.listed ?? {};
+function noteUnfinished({ project, follows }: LoadModelsOptions, { job }: ModelReference): void {
+  const { id, name, status } = job?.listed ?? {};
   if (status === undefined || status === "completed") return;
   const until = follows && status === "running" ? " until it completes" : "";
   project.onNote(

@@ -113,9 +113,7 @@ function listening(server: HttpServer, port: number, ipv6?: Server): Listening {
       for (const each of servers) each.close();
     },
     async close() {
-      const closed = servers.map(
-        (each) => new Promise<void>((resolve) => each.close(() => resolve())),
-      );
+      const closed = servers.map((each) => new Promise<void>((done) => each.close(() => done())));
       server.closeAllConnections();
       await Promise.all(closed);
     },

@@ -45,9 +45,8 @@ export function createRouter<Context>(
     const route = matching.find((candidate) => candidate.method === method);
     if (route) return route.answer(context, exchange, route.pattern.exec(path)?.[1] ?? "");
     if ((method === "GET" || method === "HEAD") && files.serve(path, response)) return;
-    const allowed = files.has(path)
-      ? ["GET", "HEAD"]
-      : matching.map((candidate) => candidate.method);
+    const methods = matching.map((candidate) => candidate.method);
+    const allowed = files.has(path) ? ["GET", "HEAD"] : methods;
     if (allowed.length > 0) {
       response.setHeader("Allow", allowed.join(", "));
       return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`, identity);

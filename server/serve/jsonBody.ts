@@ -29,12 +29,12 @@ export async function readJsonBody(
       "Send the body as it is, with the header Content-Type: application/json.",
     );
   }
-  const received = await bodies.read(request, response);
-  if (received === undefined) return undefined;
-  if (Buffer.isBuffer(received)) return asBody(received);
-  for (const [name, value] of Object.entries(received.headers ?? {}))
-    response.setHeader(name, value);
-  throw new ApiError(received.status, received.error);
+  const content = await bodies.read(request, response);
+  if (content === undefined) return undefined;
+  if (Buffer.isBuffer(content)) return asBody(content);
+  const { status, error, headers: refusalHeaders = {} } = content;
+  for (const [name, value] of Object.entries(refusalHeaders)) response.setHeader(name, value);
+  throw new ApiError(status, error);
 }
 
 function asBody(bytes: Buffer): Body {

@@ -43,9 +43,8 @@ function maxTokensOf(body: Body): number | undefined {
     return limit === undefined ? [] : [{ field, limit }];
   });
   const [first, ...others] = limits;
-  const conflicting = others.find(({ limit }) => limit !== first?.limit);
-  if (conflicting)
-    throw invalid(conflicting.field, `Send ${first?.field} or ${conflicting.field}, not both.`);
+  const second = others.find(({ limit }) => limit !== first?.limit);
+  if (second) throw invalid(second.field, `Send ${first?.field} or ${second.field}, not both.`);
   return first?.limit;
 }
 

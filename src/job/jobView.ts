@@ -68,7 +68,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
   const data = parseRecord(frame.data);
   // Without an offset (NaN), a frame is neither new nor a replay.
   const isNew = offset > view.offset;
-  if (frame.event === "training.failed" && !isNew) return applyPresumedFailure(data, frame, view);
+  if (frame.event === "training.failed" && !isNew) return presumeFailure(data, frame, view);
   // A final event may be applied twice: the second time changes nothing.
   if (offset <= view.offset && !isFinalEvent(frame)) return;
   if (isNew) view.offset = offset;
@@ -104,11 +104,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
 }
 
 /** Applies a failure that the server presumes. The log has no record of it, so it has no offset. */
-function applyPresumedFailure(
-  data: Record<string, unknown>,
-  frame: StreamFrame,
-  view: JobView,
-): void {
+function presumeFailure(data: Record<string, unknown>, frame: StreamFrame, view: JobView): void {
   const { status, presumedFailure } = view;
   // The job's own final event outranks the presumption.
   if (!presumedFailure && status && isFinal(status)) return;

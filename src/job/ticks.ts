@@ -20,10 +20,7 @@ const PHONE_LENGTH = 32;
 /** Minimum gap between labels: in characters for steps, as a fraction of the height for losses. */
 const MIN_GAP = { step: 0.5, loss: 0.1 };
 
-/**
- * Ticks at round losses, and at the lowest loss if none of them is near it; at both ends of the range if it
- * contains no round loss. Pure.
- */
+/** Ticks at round losses, and at the lowest if none is near it; at both ends if no loss is round. Pure. */
 export function lossTicks(range: Range): Tick[] {
   const gap = roundGap((range.max - range.min) / INTERVALS);
   // The widest range overflows to infinity, and the narrowest contain no round numbers.
@@ -44,10 +41,7 @@ export function lossTicks(range: Range): Tick[] {
     : [{ label: lowestLabel, at: 0 }, ...ticks];
 }
 
-/**
- * Ticks at round steps whose labels don't touch, on a phone at every other one; at both ends of the range if
- * there is no room for two. Pure.
- */
+/** Ticks at round steps with space between labels (on a phone, every other one), or at both ends. Pure. */
 export function stepTicks(range: Range): Tick[] {
   for (let intervals = INTERVALS; intervals > 1; intervals--) {
     const gap = roundGap(Math.max((range.max - range.min) / intervals, 1));

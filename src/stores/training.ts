@@ -63,16 +63,16 @@ export const useTraining = defineStore("training", () => {
   }
 
   async function attachOnce(): Promise<void> {
-    const runOutput = await findRun();
-    const isShown = hasEnded.value && runOutput?.end && runOutput.run === transcript.bookmark().run;
-    if (!runOutput || isShown || inFlight.value) {
+    const current = await findRun();
+    const isShown = hasEnded.value && current?.end && current.run === transcript.bookmark().run;
+    if (!current || isShown || inFlight.value) {
       isChecked.value = true;
-      return runOutput?.bytes.cancel();
+      return current?.bytes.cancel();
     }
-    isChecked.value = !runOutput.end;
-    inFlight.value = !runOutput.end;
+    isChecked.value = !current.end;
+    inFlight.value = !current.end;
     try {
-      await follow(runOutput);
+      await follow(current);
     } finally {
       inFlight.value = false;
       isChecked.value = true;
@@ -86,28 +86,27 @@ export const useTraining = defineStore("training", () => {
 
   /** Shows a run's output to its end, across lost connections and hidden tabs. */
   async function follow(first: RunOutput): Promise<void> {
-    let runOutput: RunOutput | undefined = first;
+    let current: RunOutput | undefined = first;
     hasEnded.value = false;
     startedAt.value = first.startedAt;
     error.value = "";
-    while (runOutput) {
-      const readingEnd = await transcript.read(runOutput);
+    while (current) {
+      const readingEnd = await transcript.read(current);
       const isClosed = readingEnd === "hidden" || readingEnd === "silent";
-      if (isClosed || (readingEnd === "lost" && !runOutput.end)) {
-        runOutput = await reattach(readingEnd === "lost");
-        notice.value = runOutput ? "" : LOST;
+      if (isClosed || (readingEnd === "lost" && !current.end)) {
+        current = await reattach(readingEnd === "lost");
+        notice.value = current ? "" : LOST;
         continue;
       }
       // A response that began while the run was in flight can't say how it ended. The next one can.
-      const next: RunOutput | undefined =
-        runOutput.run && !runOutput.end ? await findRun() : undefined;
+      const next: RunOutput | undefined = current.run && !current.end ? await findRun() : undefined;
       if (!next) {
         hasEnded.value = true;
-        end.value = runOutput.end;
-        error.value = runOutput.error;
+        end.value = current.end;
+        error.value = current.error;
         if (readingEnd === "lost") notice.value = LOST;
       }
-      runOutput = next;
+      current = next;
     }
   }
 
