@@ -14,7 +14,7 @@ export function hasDotProducts(): boolean {
   try {
     return CPU_FLAGS[arch].test(readFileSync("/proc/cpuinfo", "utf8"));
   } catch {
-    // In a sandbox without /proc, or with Node's --permission.
+    // A sandbox may lack /proc, and Node's --permission may forbid it.
     return false;
   }
 }

@@ -14,9 +14,7 @@ export interface TeamPlan {
   threads: number;
 }
 
-/**
- * Indices of a team's int32 words: the current job, packed by `jobWord`, and the number of ready helpers.
- */
+/** Indices of a team's int32 words: the current job, packed by `jobWord`, and the number of ready helpers. */
 const JOB = 0;
 const READY = 16;
 const WORDS_BYTES = 128;

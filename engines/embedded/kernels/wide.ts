@@ -45,7 +45,7 @@ function hasWideVectors(): boolean {
   try {
     return /\bavx2\b/.test(readFileSync("/proc/cpuinfo", "utf8"));
   } catch {
-    // In a sandbox without /proc, or with Node's --permission.
+    // A sandbox may lack /proc, and Node's --permission may forbid it.
     return false;
   }
 }
