@@ -52,7 +52,7 @@ export function biasesOf(
   if (!denied) return d.biases.filter((bias) => withBias.some(({ target }) => target === bias));
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${label} has ${denied.name}.bias, but its ${CONFIG_FILE} says that the model has none. Correct its attention_bias or mlp_bias.`,
+    `${label} has ${denied.name}.bias, but its ${CONFIG_FILE} says that the model has none. Set attention_bias or mlp_bias there as in training.`,
   );
 }
 
