@@ -7,7 +7,7 @@ import { schemaGrammar } from "./grammar/schemaGrammar.ts";
 import { callGrammar } from "./tools/callGrammar.ts";
 import type { ToolCallFormat } from "./tools/toolCallFormat.ts";
 
-/** A constraint before compilation: a schema, a pattern, tool calls, or text or calls. JSON, so Python compiles it, too. */
+/** A constraint before compilation: a schema or a pattern, tool calls, or either. Plain JSON, since Python compiles it, too. */
 export interface ConstraintSpec extends Pick<InferRequest, "schema" | "pattern"> {
   calls?: {
     format: ToolCallFormat;

@@ -4,8 +4,8 @@ import type { InferRequest } from "../../protocol/infer.ts";
 import { adviceOn, nameOf, partsOf } from "../tokens/droppedParts.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 
-/** A template without it has no reasoning to shorten. */
-const HINT = "reasoning_effort";
+/** Ignoring this variable is harmless: a template that doesn't read it has no reasoning to shorten. */
+const REASONING_EFFORT = "reasoning_effort";
 
 /** @throws KitError `REQUEST_INVALID` for a part of a message or a variable that the chat template would silently drop */
 export function refuseDroppedParts(
@@ -14,7 +14,7 @@ export function refuseDroppedParts(
 ): void {
   if (lenient) return;
   for (const [name, value] of Object.entries(chatTemplateKwargs)) {
-    if (isOff(value) || name === HINT || readsVariable(name)) continue;
+    if (isOff(value) || name === REASONING_EFFORT || readsVariable(name)) continue;
     throw new KitError(
       "REQUEST_INVALID",
       `The model's chat template does not read ${JSON.stringify(name)}. Leave it out, or use a model whose template does.`,

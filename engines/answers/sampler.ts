@@ -20,7 +20,7 @@ export function sample(
 /**
  * Inverse transform sampling over the tokens by descending probability, ties by id. Sorts only a few
  * tokens of one bucket, since there may be 100,000.
- * @param uniform uniform in [0, 1)
+ * @param uniform a random number in [0, 1)
  */
 function draw(
   { byToken, sums, tokensOf }: SamplingWeights,

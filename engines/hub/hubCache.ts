@@ -66,7 +66,7 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
     commitOf,
     snapshotPath,
     blobPath,
-    /** Kit's temporary record of a commit's files. */
+    /** Kit's own record of a commit's files. */
     listingPath: (commit: string) => join(folder, ".kit", `${commit}.json`),
     /** @throws Error if it can't be created, or is a link */
     makeBlobsFolder: () => makeFolder(join(folder, "blobs")),

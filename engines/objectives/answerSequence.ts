@@ -12,23 +12,18 @@ interface PromptAndAnswer extends TemplateInput {
  * @throws KitError `DATASET_INVALID` for an answer of several turns if the template renders only the last
  */
 export function answerSequence(
-  { prompt, answer, ...templateInput }: PromptAndAnswer,
+  { prompt, answer, ...others }: PromptAndAnswer,
   tokenizer: Tokenizer,
 ): readonly Span[] {
   const [question] = prompt;
   const [reply] = answer;
-  const isPlainText =
-    prompt.length === 1 && answer.length === 1 && !templateInput.tools && !reply?.tool_calls;
-  if (
-    isPlainText &&
-    question?.role === "user" &&
-    tokenizer.markup.isRendered(question.content ?? "")
-  ) {
+  const isPlain = prompt.length === 1 && answer.length === 1 && !others.tools && !reply?.tool_calls;
+  if (isPlain && question?.role === "user" && tokenizer.markup.isRendered(question.content ?? "")) {
     const row = { prompt: question.content ?? "", completion: reply?.content ?? "" };
     return tokenizer.sequencesOf(row)[0] ?? [];
   }
   const messages = [...prompt, ...answer];
-  const [sequence = [], ...more] = tokenizer.sequencesOf({ messages, ...templateInput });
+  const [sequence = [], ...more] = tokenizer.sequencesOf({ messages, ...others });
   if (more.length === 0) return sequence;
   throw new KitError(
     "DATASET_INVALID",

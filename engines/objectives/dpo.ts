@@ -33,17 +33,16 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
       const rejected = pairs.map((pair) => beta * logRatio(pair, REJECTED));
       const margins = chosen.map((reward, i) => reward - (rejected[i] ?? NaN));
       // Scaled so that the mean over pairs becomes the mean over the chosen answers' tokens.
-      const sftTokenWeight =
-        (sftWeight * batch.examples.length) / sum(batch.examples.map(chosenTokenCount));
-      const chosenNegLogLikelihood = -sum(pairs.map(({ logProbs }) => sum(logProbs[CHOSEN] ?? [])));
+      const tokenWeight =
+        (sftWeight * batch.examples.length) / sum(batch.examples.map(chosenCount));
+      const sftLoss = -sum(pairs.map(({ logProbs }) => sum(logProbs[CHOSEN] ?? [])));
       return {
-        loss:
-          sum(margins.map(lossAt)) + (sftWeight > 0 ? sftTokenWeight * chosenNegLogLikelihood : 0),
+        loss: sum(margins.map(lossAt)) + (sftWeight > 0 ? tokenWeight * sftLoss : 0),
         weights: pairs.map(({ logProbs }, i) => {
           const weight = beta * negativeSlopeAt(margins[i] ?? NaN);
           return logProbs.map((tokens, sequence) =>
             new Float32Array(tokens.length).fill(
-              sequence === CHOSEN ? weight + sftTokenWeight : -weight,
+              sequence === CHOSEN ? weight + tokenWeight : -weight,
             ),
           );
         }),
@@ -58,6 +57,6 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
   };
 }
 
-function chosenTokenCount({ sequences }: Example): number {
+function chosenCount({ sequences }: Example): number {
   return sum(sequences[CHOSEN]?.learned ?? []);
 }

@@ -72,7 +72,7 @@ function metricsOf(
   { examples }: Batch,
   kl: number,
 ): Record<string, SumAndCount> {
-  const fraction = answers.length / examples.length;
+  const share = answers.length / examples.length;
   const undesirable = examples.filter(({ isUndesirable }) => isUndesirable).length;
   const batchMean = (count: number, group: readonly RatedAnswer[]): SumAndCount =>
     count === 0
@@ -91,10 +91,8 @@ function metricsOf(
     rewardsChosen: chosen,
     rewardsRejected: rejected,
     rewardsMargins:
-      desirable > 0 && undesirable > 0
-        ? { sum: chosen.sum - rejected.sum, count: fraction }
-        : NO_MEAN,
-    kl: { sum: kl * fraction, count: fraction },
+      desirable > 0 && undesirable > 0 ? { sum: chosen.sum - rejected.sum, count: share } : NO_MEAN,
+    kl: { sum: kl * share, count: share },
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Conversation, type Message, argumentsOf } from "../../protocol/chat.ts";
-import { KitError, messageOf } from "../../protocol/error.ts";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import constants from "../constants.json" with { type: "json" };
 import { createTemplate } from "./jinja.ts";
 import { UnsupportedInTemplate } from "./jinja/unsupported.ts";
@@ -136,6 +136,20 @@ function parse(source: string, path: string): ReturnType<typeof createTemplate> 
       `The chat template of ${path} cannot be read: ${messageOf(cause)}. ${cause instanceof UnsupportedInTemplate ? OTHER_ENGINE : "Save or download it again."}`,
       { cause },
     );
+  }
+}
+
+/** A rendering, or undefined if the template refuses the conversation. */
+export function tryRender(
+  render: Render,
+  conversation: Conversation,
+  addGenerationPrompt = false,
+): string | undefined {
+  try {
+    return render(conversation, addGenerationPrompt);
+  } catch (error) {
+    if (isKitError(error)) return undefined;
+    throw error;
   }
 }
 

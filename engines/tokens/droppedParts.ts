@@ -1,6 +1,5 @@
 import type { Conversation, Message } from "../../protocol/chat.ts";
-import { isKitError } from "../../protocol/error.ts";
-import type { Render } from "./chatTemplate.ts";
+import { type Render, tryRender } from "./chatTemplate.ts";
 
 /** Keys of reasoning in messages. */
 const REASONING = ["reasoning_content", "reasoning", "thinking"] as const;
@@ -52,20 +51,18 @@ export function createDroppedParts(render: Render | undefined): (part: Part) => 
 const PROBE = "a probe";
 const QUESTION: Message = { role: "user", content: "a question" };
 const ANSWER: Message = { role: "assistant", content: "an answer" };
-const TOOL_NAME = "look";
+const TOOL = "look";
 const CALL: Message = {
   role: "assistant",
   content: "",
-  tool_calls: [
-    { id: "call00001", type: "function", function: { name: TOOL_NAME, arguments: "{}" } },
-  ],
+  tool_calls: [{ id: "call00001", type: "function", function: { name: TOOL, arguments: "{}" } }],
 };
 const TOOLS: Conversation["tools"] = [
   {
     type: "function",
     function: {
-      name: TOOL_NAME,
-      description: TOOL_NAME,
+      name: TOOL,
+      description: TOOL,
       parameters: { type: "object", properties: {} },
     },
   },
@@ -74,7 +71,7 @@ const SYSTEM: Message = { role: "system", content: PROBE };
 const RESULT: Message = {
   role: "tool",
   content: PROBE,
-  name: TOOL_NAME,
+  name: TOOL,
   tool_call_id: "call00001",
 };
 
@@ -95,15 +92,6 @@ function leavesOut(render: Render, part: Part): boolean {
   const written = conversationsWith(part).map((conversation) => tryRender(render, conversation));
   const isRefused = written.every((text) => text === undefined);
   return !isRefused && !written.some((text) => text?.includes(PROBE));
-}
-
-function tryRender(render: Render, conversation: Conversation): string | undefined {
-  try {
-    return render(conversation);
-  } catch (error) {
-    if (isKitError(error)) return undefined;
-    throw error;
-  }
 }
 
 export function isReasoning(part: Part): boolean {

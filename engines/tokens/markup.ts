@@ -1,7 +1,6 @@
 import type { Message } from "../../protocol/chat.ts";
-import { isKitError } from "../../protocol/error.ts";
 import constants from "../constants.json" with { type: "json" };
-import type { Render } from "./chatTemplate.ts";
+import { type Render, tryRender } from "./chatTemplate.ts";
 import { createTokenFinder } from "./stopTokens.ts";
 
 /** Finds special tokens that are spelled out in text, as in prompts that a chat template has rendered. */
@@ -51,8 +50,9 @@ export function createMarkup(options: MarkupOptions): Markup {
 
 /** The markup that the chat template writes around messages. */
 function marksOf({ added, bos = "", stopTexts, render }: MarkupOptions) {
+  // Some templates refuse a system message.
   const written = render
-    ? CONVERSATIONS.map((messages) => tryRender(render, messages)).join("")
+    ? CONVERSATIONS.map((messages) => tryRender(render, { messages }, true) ?? "").join("")
     : "";
   const special = createTokenFinder(added)(written).filter((token) => token.special);
   const all = new Set([bos, ...stopTexts, ...special.map(({ content }) => content)]);
@@ -79,18 +79,10 @@ const CONVERSATIONS: Message[][] = [
   [{ role: "system", content: "a task" }, QUESTION],
 ];
 
-function tryRender(render: Render, messages: Message[]): string {
-  try {
-    return render({ messages }, true);
-  } catch (error) {
-    // Some templates refuse a system message.
-    if (isKitError(error)) return "";
-    throw error;
-  }
-}
-
 /** The text that the template writes around a question, without bos and white space. */
 function frameOf(render: Render, begin: string): [opening: string, closing: string] {
-  const [before = "", after = ""] = tryRender(render, [QUESTION]).split(QUESTION_TEXT);
+  const [before = "", after = ""] = (tryRender(render, { messages: [QUESTION] }, true) ?? "").split(
+    QUESTION_TEXT,
+  );
   return [(before.startsWith(begin) ? before.slice(begin.length) : before).trim(), after.trim()];
 }

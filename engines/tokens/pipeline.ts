@@ -57,13 +57,13 @@ function openPipeline(file: Config): TokenizerPipeline {
   );
 
   /** The token as the decoder expects it. */
-  function decoderInput(id: number): string | undefined {
+  function inputOf(id: number): string | undefined {
     const token = added.byId.get(id);
     return token ? added.normalizedText(token) : model.tokenOf(id);
   }
 
   return {
-    ...tokenBytes(decoder, decoderInput),
+    ...tokenBytes(decoder, inputOf),
     encode(text, withSpecials) {
       const tokens = added
         .split(text)
@@ -73,7 +73,7 @@ function openPipeline(file: Config): TokenizerPipeline {
       return process(tokens, withSpecials);
     },
     decode(ids, skipsSpecials) {
-      const tokens = ids.flatMap((id) => decoderInput(id) ?? []);
+      const tokens = ids.flatMap((id) => inputOf(id) ?? []);
       return decoder.text(skipsSpecials ? tokens.filter((token) => !specials.has(token)) : tokens);
     },
     idOf: (token) => added.idOf(token) ?? model.idOf(token),
@@ -83,15 +83,12 @@ function openPipeline(file: Config): TokenizerPipeline {
 }
 
 /** Caches the bytes of each token. */
-function tokenBytes(
-  { bytesOf, dropsSpace }: Decoder,
-  decoderInput: (id: number) => string | undefined,
-) {
+function tokenBytes({ bytesOf, dropsSpace }: Decoder, inputOf: (id: number) => string | undefined) {
   const cached = new Map<number, Uint8Array>();
   return {
     dropsSpace,
     bytesOf(id: number): Uint8Array {
-      const found = cached.get(id) ?? bytesOf(decoderInput(id) ?? "");
+      const found = cached.get(id) ?? bytesOf(inputOf(id) ?? "");
       cached.set(id, found);
       return found;
     },
@@ -146,8 +143,7 @@ function processOf(part: Config): PostProcess {
   const { type } = part;
   if (type === "Sequence") {
     const all = components("post_processor", part, "processors").map(processOf);
-    return (tokens, withSpecials) =>
-      all.reduce((processed, process) => process(processed, withSpecials), tokens);
+    return (tokens, withSpecials) => all.reduce((done, next) => next(done, withSpecials), tokens);
   }
   // It only changes offsets.
   if (type === "ByteLevel") return (tokens) => tokens;

@@ -1,7 +1,6 @@
 import type { Message } from "../../protocol/chat.ts";
-import { isKitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { Render } from "./chatTemplate.ts";
+import { type Render, tryRender } from "./chatTemplate.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 type Config = Record<string, unknown>;
@@ -133,15 +132,10 @@ function turnStopToken(
 /** What the template writes after the answer's text; undefined if it refuses the messages. */
 function tailOf(render: Render, messages: Message[]): string | undefined {
   const answer = ANSWER.content ?? "";
-  try {
-    const text = render({ messages });
-    const at = text.lastIndexOf(answer);
-    return at === -1 ? "" : text.slice(at + answer.length);
-  } catch (error) {
-    // Rows that the template refuses are reported elsewhere.
-    if (isKitError(error)) return undefined;
-    throw error;
-  }
+  const text = tryRender(render, { messages });
+  if (text === undefined) return undefined;
+  const start = text.lastIndexOf(answer);
+  return start === -1 ? "" : text.slice(start + answer.length);
 }
 
 /** Whether tokens end with a stop token, ignoring trailing white space. */

@@ -34,12 +34,12 @@ export function createAlternatives(resolveRef: ReturnType<typeof createReference
   const { negated, problem } = createNegation({
     alternativesOf,
     product,
-    withDepth,
+    nest,
     resolveRef,
     spend,
   });
 
-  function withDepth<T>(make: () => T): T {
+  function nest<T>(make: () => T): T {
     if (++depth > MAX_DEPTH) throw unsupported(`schemas nested deeper than ${MAX_DEPTH}`);
     try {
       return make();
@@ -51,7 +51,7 @@ export function createAlternatives(resolveRef: ReturnType<typeof createReference
   function alternativesOf(schema: unknown): Alternative[] {
     if (schema === true) return [[]];
     if (schema === false) return [];
-    return withDepth(() => expand(schema));
+    return nest(() => expand(schema));
   }
 
   function expand(schema: unknown): Alternative[] {
@@ -157,15 +157,13 @@ function unevaluatedRest(
     found["patternProperties"] = anyValueOf("patternProperties");
     found["additionalProperties"] = properties;
   }
-  const prefixCount = (keywords: Keywords) => {
-    const prefixItems = Array.isArray(keywords["items"])
-      ? keywords["items"]
-      : keywords["prefixItems"];
+  const prefixCount = (set: Keywords) => {
+    const prefixItems = Array.isArray(set["items"]) ? set["items"] : set["prefixItems"];
     return Array.isArray(prefixItems) ? prefixItems.length : 0;
   };
-  const hasNoRest = (keywords: Keywords) =>
-    keywords["additionalItems"] === undefined &&
-    (keywords["items"] === undefined || Array.isArray(keywords["items"]));
+  const hasNoRest = (set: Keywords) =>
+    set["additionalItems"] === undefined &&
+    (set["items"] === undefined || Array.isArray(set["items"]));
   if (items !== undefined && others.every(hasNoRest)) {
     const count = Math.max(0, ...others.map(prefixCount));
     if (count > 0) found["prefixItems"] = Array.from({ length: count }, () => true);

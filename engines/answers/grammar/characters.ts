@@ -8,7 +8,7 @@ export type Range = readonly [first: number, last: number];
 const MAX_CODE_POINT = 0x10ffff;
 /** UTF-16 surrogates, which are not characters. */
 const SURROGATES: Range = [0xd800, 0xdfff];
-export const ANY_CHARACTER: readonly Range[] = without([[0, MAX_CODE_POINT]], [SURROGATES]);
+export const ANY_CHAR: readonly Range[] = without([[0, MAX_CODE_POINT]], [SURROGATES]);
 
 /** Merges ranges, in ascending order. */
 export function union(ranges: readonly Range[]): Range[] {

@@ -3,9 +3,9 @@ import type { Expressions } from "./expressions.ts";
 
 /** An array's item. */
 export interface Item {
-  /** As JSON that matches `contains`. */
+  /** Its JSON if it must match `contains`. */
   match: Expression;
-  /** As JSON that need not match it. */
+  /** Its JSON otherwise. */
   other: Expression;
 }
 
@@ -30,38 +30,35 @@ export function containsGrammar(
     { minItems, maxItems, minContains, maxContains }: Counts,
   ): Expression {
     if (maxItems < 0 || maxContains < 0) return grammar.none;
-    const remaining = {
+    const left = {
       minItems: Math.max(0, minItems),
       maxItems,
       minContains: Math.max(0, minContains),
       maxContains,
     };
-    const key = `${index},${Object.values(remaining).join()}`;
-    const compiled = cache.get(key) ?? make(index, remaining);
+    const key = `${index},${Object.values(left).join()}`;
+    const compiled = cache.get(key) ?? make(index, left);
     cache.set(key, compiled);
     return compiled;
   }
 
-  function make(index: number, remaining: Counts): Expression {
+  function make(index: number, left: Counts): Expression {
     const comma = index === 0 ? grammar.empty : grammar.text(",");
     const { match, other } = prefixItems[index] ?? rest;
     const isRest = index >= prefixItems.length;
     const end =
-      isRest && remaining.minItems === 0 && remaining.minContains === 0
-        ? grammar.empty
-        : grammar.none;
+      isRest && left.minItems === 0 && left.minContains === 0 ? grammar.empty : grammar.none;
     const next = Math.min(index + 1, Math.max(1, prefixItems.length));
     const after = (isMatch: boolean) =>
       itemsFrom(next, {
-        minItems: remaining.minItems - 1,
-        maxItems: remaining.maxItems - 1,
+        minItems: left.minItems - 1,
+        maxItems: left.maxItems - 1,
         ...(isMatch
-          ? { minContains: remaining.minContains - 1, maxContains: remaining.maxContains - 1 }
-          : { minContains: remaining.minContains, maxContains: remaining.maxContains }),
+          ? { minContains: left.minContains - 1, maxContains: left.maxContains - 1 }
+          : { minContains: left.minContains, maxContains: left.maxContains }),
       });
-    const isEndless =
-      isRest && index > 0 && remaining.minItems === 0 && remaining.maxItems === Infinity;
-    const isUnlimited = remaining.minContains === 0 && remaining.maxContains === Infinity;
+    const isEndless = isRest && index > 0 && left.minItems === 0 && left.maxItems === Infinity;
+    const isUnlimited = left.minContains === 0 && left.maxContains === Infinity;
     const matching = () => grammar.sequence(comma, match, after(true));
     if (!isEndless)
       return grammar.either(end, matching(), grammar.sequence(comma, other, after(false)));

@@ -49,7 +49,6 @@ export interface Expressions {
 
 /** Maximum bytes of a text that is keyed by its content. */
 const MAX_KEYED_BYTES = 64;
-
 /** @throws KitError `REQUEST_INVALID`, from any method, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {
   const interned = new Map<string, Expression>();
@@ -212,10 +211,10 @@ export function createExpressions(): Expressions {
     const flat = new Set(parts.flatMap((part) => part.operands ?? [part]));
     flat.delete(complement(none));
     if (flat.has(none)) return none;
-    const isRestricted = [...flat].some((part) => !part.complementOf && !anything.has(part));
-    if (isRestricted) for (const part of flat) if (anything.has(part)) flat.delete(part);
+    const isBounded = [...flat].some((part) => !part.complementOf && !anything.has(part));
+    if (isBounded) for (const part of flat) if (anything.has(part)) flat.delete(part);
     if (
-      isRestricted &&
+      isBounded &&
       [...flat].some(({ complementOf }) => complementOf && anything.has(complementOf))
     )
       return none;
@@ -248,13 +247,10 @@ export function createExpressions(): Expressions {
       minBytes: required * inner.minBytes,
       maxBytes: max * Math.max(inner.maxBytes, double.maxBytes / 2),
       derive(byte: number) {
-        const remaining = Math.max(0, required - 1);
-        const after = pair(derivative(inner, byte), repeat(inner, remaining, max - 1, double));
+        const left = Math.max(0, required - 1);
+        const after = pair(derivative(inner, byte), repeat(inner, left, max - 1, double));
         if (double === none || max < 2) return after;
-        return either(
-          after,
-          pair(derivative(double, byte), repeat(inner, remaining, max - 2, double)),
-        );
+        return either(after, pair(derivative(double, byte), repeat(inner, left, max - 2, double)));
       },
       // Each repetition takes at least one byte.
       limitedTo: cacheLast((count) => {

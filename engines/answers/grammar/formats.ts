@@ -38,16 +38,15 @@ const URI = `https?://${HOST}(?::[0-9]{1,4})?`;
 const REST = `${PATH}(?:\\?[A-Za-z0-9._~=&-]*)?`;
 /** URIs as in RFC 3986. @param more letters that RFC 3987 adds */
 function uris(more: string) {
-  const character = (others: string) =>
-    `(?:[A-Za-z0-9._~!$&'()*+,;=${more}${others}-]|%[0-9A-Fa-f]{2})`;
-  const any = character(":@");
-  const host = `//(?:${character(":")}*@)?(?:\\[${IPV6}\\]|${character("")}*)(?::[0-9]{0,5})?(?:/${any}*)*`;
+  const char = (others: string) => `(?:[A-Za-z0-9._~!$&'()*+,;=${more}${others}-]|%[0-9A-Fa-f]{2})`;
+  const any = char(":@");
+  const host = `//(?:${char(":")}*@)?(?:\\[${IPV6}\\]|${char("")}*)(?::[0-9]{0,5})?(?:/${any}*)*`;
   const path = (first: string) => `/(?:${any}+(?:/${any}*)*)?|${first}+(?:/${any}*)*`;
   const rest = `(?:\\?(?:${any}|[/?])*)?(?:#(?:${any}|[/?])*)?`;
   const uri = `[A-Za-z][A-Za-z0-9+.-]*:(?:${host}|${path(any)})`;
   return {
     uri: `^${uri}${rest}$`,
-    reference: `^(?:${uri}|${host}|${path(character("@"))})?${rest}$`,
+    reference: `^(?:${uri}|${host}|${path(char("@"))})?${rest}$`,
   };
 }
 const ASCII_URIS = uris("");

@@ -15,12 +15,7 @@ export function listGrammar(
   const comma = grammar.text(",");
   const cache = new Map<string, Expression>();
 
-  function membersFrom(
-    index: number,
-    minLeft: number,
-    maxLeft: number,
-    isFirst: boolean,
-  ): Expression {
+  function tail(index: number, minLeft: number, maxLeft: number, isFirst: boolean): Expression {
     // Drops bounds that hold anyway, so more states are shared.
     const [bound, limit] = [
       Math.max(0, minLeft),
@@ -49,12 +44,12 @@ export function listGrammar(
         maxLeft > 0 ? atLeastOne : grammar.none,
       );
     }
-    const rest = membersFrom(index + 1, minLeft - 1, maxLeft - 1, false);
+    const rest = tail(index + 1, minLeft - 1, maxLeft - 1, false);
     const present = grammar.sequence(...(isFirst ? [] : [comma]), member.expression, rest);
     return member.isRequired
       ? present
-      : grammar.either(present, membersFrom(index + 1, minLeft, maxLeft, isFirst));
+      : grammar.either(present, tail(index + 1, minLeft, maxLeft, isFirst));
   }
 
-  return membersFrom(0, min, max, true);
+  return tail(0, min, max, true);
 }

@@ -39,31 +39,20 @@ function multipleNumbers(grammar: Expressions, modulus: number, decimals: number
   );
   const classStarts = new Set([0, ...POINT_AND_DIGITS, 0x3a]);
 
-  /** @param remainder of the digits so far @param decimalsLeft undefined before the point */
-  function numbersFrom(
-    remainder: number,
-    decimalsLeft: number | undefined,
-    hasDigit: boolean,
-  ): Expression {
-    return grammar.intern(
-      `m${modulus},${decimals},${remainder},${decimalsLeft},${hasDigit}`,
-      () => ({
-        isNullable: hasDigit && (remainder * scales[decimalsLeft ?? decimals]!) % modulus === 0,
-        derive(byte) {
-          if (byte === 0x2e && hasDigit && decimalsLeft === undefined && decimals > 0)
-            return numbersFrom(remainder, decimals, false);
-          const digit = byte - 0x30;
-          if (digit < 0 || digit > 9 || decimalsLeft === 0) return grammar.none;
-          return numbersFrom(
-            (remainder * 10 + digit) % modulus,
-            decimalsLeft && decimalsLeft - 1,
-            true,
-          );
-        },
-        classStarts: () => classStarts,
-      }),
-    );
+  /** @param remainder of the digits so far @param left decimals that may follow; undefined before the point */
+  function state(remainder: number, left: number | undefined, hasDigit: boolean): Expression {
+    return grammar.intern(`m${modulus},${decimals},${remainder},${left},${hasDigit}`, () => ({
+      isNullable: hasDigit && (remainder * scales[left ?? decimals]!) % modulus === 0,
+      derive(byte) {
+        if (byte === 0x2e && hasDigit && left === undefined && decimals > 0)
+          return state(remainder, decimals, false);
+        const digit = byte - 0x30;
+        if (digit < 0 || digit > 9 || left === 0) return grammar.none;
+        return state((remainder * 10 + digit) % modulus, left && left - 1, true);
+      },
+      classStarts: () => classStarts,
+    }));
   }
 
-  return numbersFrom(0, undefined, false);
+  return state(0, undefined, false);
 }

@@ -30,14 +30,14 @@ const OPPOSITES: Partial<Record<string, readonly [type: string, name: string, st
 export function createNegation({
   alternativesOf,
   product,
-  withDepth,
+  nest,
   resolveRef,
   spend,
 }: {
   alternativesOf: (schema: unknown) => Alternative[];
   product: (all: readonly (readonly Alternative[])[]) => Alternative[];
   /** Calls `make` one level deeper. */
-  withDepth: <T>(make: () => T) => T;
+  nest: <T>(make: () => T) => T;
   resolveRef: ReturnType<typeof createReferences>;
   spend: Spend;
 }) {
@@ -55,7 +55,7 @@ export function createNegation({
     let firstError: KitError | undefined;
     for (const [name, value] of Object.entries(keywords)) {
       try {
-        found.push(...withDepth(() => negatedKeyword(name, value, { keywords, schema })));
+        found.push(...nest(() => negatedKeyword(name, value, { keywords, schema })));
       } catch (error) {
         if (!isKitError(error)) throw error;
         firstError ??= error;

@@ -1,7 +1,7 @@
 import { KitError, isKitError, messageOf } from "../../../protocol/error.ts";
 import {
   type Range,
-  ANY_CHARACTER,
+  ANY_CHAR,
   bareCharacterOf,
   characterOf,
   union,
@@ -32,14 +32,14 @@ const LINE_TERMINATORS: Range[] = [
   [0x2028, 0x2029],
 ];
 /** What `.` matches. */
-const NOT_LINE_END = without(ANY_CHARACTER, LINE_TERMINATORS);
+const NOT_LINE_END = without(ANY_CHAR, LINE_TERMINATORS);
 const CLASSES: Record<string, readonly Range[]> = {
   d: DIGIT,
-  D: without(ANY_CHARACTER, DIGIT),
+  D: without(ANY_CHAR, DIGIT),
   w: WORD,
-  W: without(ANY_CHARACTER, WORD),
+  W: without(ANY_CHAR, WORD),
   s: SPACE,
-  S: without(ANY_CHARACTER, SPACE),
+  S: without(ANY_CHAR, SPACE),
 };
 const CONTROL_ESCAPES: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0": 0 };
 
@@ -60,7 +60,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
   let depth = 0;
   let lookaheads = 0;
   const oneOf = (ranges: readonly Range[]) => write(grammar, ranges);
-  const any = grammar.any(oneOf(ANY_CHARACTER));
+  const any = grammar.any(oneOf(ANY_CHAR));
   /** What may precede and follow a match. */
   const padding = write === characterOf ? any : grammar.empty;
 
@@ -94,13 +94,13 @@ export function patternOf(grammar: Expressions, source: string, write = characte
       if (kind !== "group" && isEnd()) break;
       const before = lookaheads;
       const isGroup = peek("(");
-      const part = isGroup ? group() : constant(atom());
+      const part = isGroup ? group() : prepend(atom());
       parts.push(repeated(part, lookaheads > before));
     }
     return parts;
   }
 
-  function constant(text: Expression): Prepend {
+  function prepend(text: Expression): Prepend {
     return (rest) => grammar.sequence(text, rest);
   }
 
@@ -112,7 +112,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
   function repeated(part: Prepend, hasLookahead: boolean): Prepend {
     const [min, max] = quantifier();
     take("?");
-    if (!hasLookahead) return constant(grammar.repeat(part(grammar.empty), min, max));
+    if (!hasLookahead) return prepend(grammar.repeat(part(grammar.empty), min, max));
     if (max > 1) throw new Error("a repeated lookahead");
     return (rest) =>
       grammar.either(max > 0 ? part(rest) : grammar.none, min === 0 ? rest : grammar.none);
@@ -232,7 +232,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
         throw new Error("an invalid range");
       ranges.push([from, to]);
     }
-    return isNegated ? without(ANY_CHARACTER, ranges) : union(ranges);
+    return isNegated ? without(ANY_CHAR, ranges) : union(ranges);
   }
 
   function classMember(): readonly Range[] {
@@ -289,7 +289,7 @@ function compile(
   }
 }
 
-/** Counted for a Unicode property, which is tested on all characters. */
+/** Many, since a Unicode property is tested on all characters. */
 const STEPS_PER_PROPERTY = 30_000;
 const cachedProperties = new Map<string, readonly Range[]>();
 

@@ -5,7 +5,7 @@ import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
 import { createAlternatives } from "./alternatives.ts";
 import { arrayGrammar } from "./arrayGrammar.ts";
 import { tooLarge } from "./budget.ts";
-import { ANY_CHARACTER, characterOf, textsOf } from "./characters.ts";
+import { ANY_CHAR, characterOf, textsOf } from "./characters.ts";
 import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
@@ -91,7 +91,7 @@ function compileGrammar(grammar: Expressions, root: JsonSchema, scope: string): 
   let count = 0;
   const context: CompileContext = {
     grammar,
-    character: characterOf(grammar, ANY_CHARACTER),
+    character: characterOf(grammar, ANY_CHAR),
     grammarOf,
     isCanonical: false,
     missing: undefined,

@@ -1,5 +1,5 @@
 import { stringifyJson } from "../../../protocol/json.ts";
-import { type Range, ANY_CHARACTER, characterOf, textsOf, without } from "./characters.ts";
+import { type Range, ANY_CHAR, characterOf, textsOf, without } from "./characters.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { FORMATS } from "./formats.ts";
@@ -8,7 +8,7 @@ import { type Keywords, type CompileContext, countsOf, valuesOf } from "./schema
 
 /** Characters beyond U+FFFF, which UTF-16 encodes as two units. */
 const TWO_UNITS: Range[] = [[0x10000, 0x10ffff]];
-const ONE_UNIT = without(ANY_CHARACTER, TWO_UNITS);
+const ONE_UNIT = without(ANY_CHAR, TWO_UNITS);
 
 export function quoted(grammar: Expressions, content: Expression): Expression {
   return grammar.sequence(grammar.text('"'), content, grammar.text('"'));
@@ -70,7 +70,7 @@ export function describeString(keywordSets: readonly Keywords[]): string {
   return `text with ${constraints.join(" and ")}`;
 }
 
-/** A string's content: within these lengths, matching all patterns and none of the excluded. */
+/** A string's content: within these lengths, matching all patterns and none of `excluded`. */
 export function textWithin(
   { grammar, character }: CompileContext,
   {

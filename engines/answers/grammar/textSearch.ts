@@ -36,8 +36,8 @@ export function createTextSearch({
       if (isAlive.get(state) === false) continue;
       if (!state.operands || state.isNullable || isAlive.get(state)) {
         // Everything on the path to an accepted text accepts one, too.
-        for (let on: Expression | undefined = state; on; on = predecessors.get(on))
-          isAlive.set(on, true);
+        for (let live: Expression | undefined = state; live; live = predecessors.get(live))
+          isAlive.set(live, true);
         return true;
       }
       for (const byte of state.classStarts()) {

@@ -49,7 +49,7 @@ function compileList(grammar: Expressions, list: UniqueList): Expression {
   const firstBytes = [...bytes].filter((byte) => grammar.derivative(item, byte) !== grammar.none);
   const all: ItemsSoFar[] = [];
   const listId = grammar.count();
-  // Matches nothing, but isn't `none`, which a sequence would become.
+  // Matches nothing, without being `none`: a sequence with `none` is itself `none` from its start.
   const stuck = grammar.intern(`stuck ${listId}`, () => ({
     isNullable: false,
     derive: () => grammar.none,
@@ -72,7 +72,7 @@ function compileList(grammar: Expressions, list: UniqueList): Expression {
     );
   }
 
-  /** @param rest rest of the item that begins with `text`, one character per byte */
+  /** The rest of an item that begins with `text` (one character per byte), and the items after it. */
   function within(rest: Expression, text: string, seen: ItemsSoFar): Expression {
     if (rest === grammar.none) return grammar.none;
     const count = seen.texts.length + 1;

@@ -53,7 +53,7 @@ function argumentsGrammar(grammar: Expressions, parameters: unknown, index: numb
   }
 }
 
-/** Whether a request allows index most one call. */
+/** Whether a request allows at most one call. */
 export function allowsOneCallAtMost({
   toolChoice,
   parallelToolCalls = true,

@@ -31,17 +31,17 @@ export function createCallReader(
 ): CallReader {
   // Models vary the white space, so only the first word is matched exactly.
   const [marker = ""] = begin.trim().split(/\s/);
-  const expectedOpening = withoutWhiteSpace(begin).slice(marker.length);
-  const [expectedSeparator, expectedEnd] = [
+  const opening = withoutWhiteSpace(begin).slice(marker.length);
+  const [separatorText, endText] = [
     separator === undefined ? "" : withoutWhiteSpace(separator),
     withoutWhiteSpace(end),
   ];
   let stops = createStops(marker === "" ? [] : [marker]);
   let state: "text" | "opening" | "call" | "after" = marker === "" ? "opening" : "text";
   /** Text that may be a call. */
-  let heldBack = "";
+  let held = "";
   /** The expected text before the next call's JSON, without white space. */
-  let expectedLead = marker + expectedOpening;
+  let lead = marker + opening;
   let isAfterCall = false;
 
   function push(text: string): ParsedDelta {
@@ -58,25 +58,25 @@ export function createCallReader(
         const { text, isStopped, after } = stops.push(more);
         parsed.text += trimmedAfterCall(text);
         if (!isStopped) return undefined;
-        heldBack = marker;
-        expectedLead = marker + expectedOpening;
+        held = marker;
+        lead = marker + opening;
         state = "opening";
         return after;
       }
       case "opening":
-        heldBack += more;
+        held += more;
         return readOpening(parsed);
       case "call":
-        heldBack += more;
+        held += more;
         return readCall(parsed);
       case "after":
-        heldBack += more;
+        held += more;
         return readAfterCall();
     }
   }
 
   function readOpening(parsed: ParsedDelta): string | undefined {
-    const found = textAfter(heldBack.slice(marker.length), expectedOpening);
+    const found = textAfter(held.slice(marker.length), opening);
     if (found === PARTIAL) return undefined;
     if (found === undefined) return fallBackToText(parsed);
     state = "call";
@@ -84,36 +84,36 @@ export function createCallReader(
   }
 
   function readCall(parsed: ParsedDelta): string | undefined {
-    const from = heldBack.indexOf("{");
-    const before = from === -1 ? heldBack : heldBack.slice(0, from);
-    const isOpening = withoutWhiteSpace(before) === expectedLead;
+    const from = held.indexOf("{");
+    const before = from === -1 ? held : held.slice(0, from);
+    const isOpening = withoutWhiteSpace(before) === lead;
     if (from === -1) return isOpening ? undefined : fallBackToText(parsed);
     if (!isOpening) return fallBackToText(parsed);
-    const to = objectEnd(heldBack, from);
+    const to = objectEnd(held, from);
     if (to === undefined) return undefined;
-    const call = callOf(heldBack.slice(from, to));
+    const call = callOf(held.slice(from, to));
     if (!call) return fallBackToText(parsed);
     parsed.toolCalls.push(call);
-    heldBack = heldBack.slice(to);
+    held = held.slice(to);
     state = "after";
     return "";
   }
 
   function readAfterCall(): string | undefined {
     const next =
-      expectedSeparator === "" || expectedSeparator.startsWith(expectedEnd)
+      separatorText === "" || separatorText.startsWith(endText)
         ? undefined
-        : textAfter(heldBack, expectedSeparator);
+        : textAfter(held, separatorText);
     if (next === PARTIAL) return undefined;
     if (next !== undefined) {
-      expectedLead = expectedSeparator;
+      lead = separatorText;
       state = "call";
       return "";
     }
-    const ended = textAfter(heldBack, expectedEnd);
+    const ended = textAfter(held, endText);
     if (ended === PARTIAL) return undefined;
-    const rest = ended ?? heldBack;
-    heldBack = "";
+    const rest = ended ?? held;
+    held = "";
     state = "text";
     stops = createStops(marker === "" ? [] : [marker]);
     isAfterCall = true;
@@ -129,8 +129,8 @@ export function createCallReader(
 
   /** Treats the held-back text as text. */
   function fallBackToText(parsed: ParsedDelta): string | undefined {
-    const text = heldBack;
-    heldBack = "";
+    const text = held;
+    held = "";
     state = "text";
     stops = createStops(marker === "" ? [] : [marker]);
     // Avoids matching the same marker again.
@@ -142,9 +142,7 @@ export function createCallReader(
   /** Whether the held-back text begins a call. */
   function isInCall(): boolean {
     if (state === "text") return false;
-    return (
-      marker !== "" || withoutWhiteSpace(heldBack).startsWith(withoutWhiteSpace(delimiters[0]))
-    );
+    return marker !== "" || withoutWhiteSpace(held).startsWith(withoutWhiteSpace(delimiters[0]));
   }
 
   function callOf(text: string): ToolCall | undefined {
@@ -166,10 +164,10 @@ export function createCallReader(
   return {
     push,
     flush(isTruncated) {
-      const remaining = state === "text" ? trimmedAfterCall(stops.flush()) : heldBack;
+      const remaining = state === "text" ? trimmedAfterCall(stops.flush()) : held;
       const isCall = state === "after" || (isTruncated && (isCallOnly || isInCall()));
-      const begun = state === "call" && isCall ? /\{.*/s.exec(heldBack)?.[0] : undefined;
-      heldBack = "";
+      const begun = state === "call" && isCall ? /\{.*/s.exec(held)?.[0] : undefined;
+      held = "";
       return { text: isCall ? "" : remaining, truncatedCall: begunCallOf(begun ?? "") };
     },
   };

@@ -56,17 +56,17 @@ export function toolCallFormatOf({
   callsText,
   specials,
 }: CallsTemplate): ToolCallFormat | undefined {
-  const [oneCall, twoCalls] = SAMPLE_CALLS.map((calls) =>
+  const [single, double] = SAMPLE_CALLS.map((calls) =>
     callsText(calls)?.replace(EMPTY_THINKING, ""),
   );
-  const first = oneCall === undefined ? undefined : findCall(oneCall, NAMES[0]);
-  if (oneCall === undefined || !first) return undefined;
-  const [begin, end] = [oneCall.slice(0, first.from), oneCall.slice(first.to)];
+  const first = single === undefined ? undefined : findCall(single, NAMES[0]);
+  if (single === undefined || !first) return undefined;
+  const [begin, end] = [single.slice(0, first.from), single.slice(first.to)];
   const markers = specials().filter(([, text]) => text !== "" && (begin + end).includes(text));
   return {
     begin,
     end,
-    separator: separatorOf(twoCalls, begin),
+    separator: separatorOf(double, begin),
     delimiters: first.delimiters,
     argumentsKey: first.argumentsKey,
     markers: markers.map(([id]) => id),
@@ -77,12 +77,11 @@ function callOf(name: string): ToolCall {
   return { type: "function", id: "kit000001", function: { name, arguments: ARGUMENTS } };
 }
 
-/** @param twoCalls two rendered calls */
-function separatorOf(twoCalls: string | undefined, begin: string): string | undefined {
-  const [first, second] =
-    twoCalls === undefined ? [] : NAMES.map((name) => findCall(twoCalls, name));
+/** @param double two calls as the template renders them */
+function separatorOf(double: string | undefined, begin: string): string | undefined {
+  const [first, second] = double === undefined ? [] : NAMES.map((name) => findCall(double, name));
   if (!first || !second || first.from !== begin.length) return undefined;
-  return twoCalls?.slice(first.to, second.from);
+  return double?.slice(first.to, second.from);
 }
 
 /** Finds a call's JSON in a text. */

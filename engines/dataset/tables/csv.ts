@@ -4,7 +4,7 @@ import { isKitError } from "../../../protocol/error.ts";
 import { formatCounted } from "../../../protocol/format.ts";
 import constants from "../../constants.json" with { type: "json" };
 import { type TableRow, duplicateIn, invalid } from "./tableRow.ts";
-import { readUtf8 } from "./utf8.ts";
+import { newlinesIn, readUtf8 } from "./utf8.ts";
 
 /** Delimiters and their names in errors, the most likely first. */
 const DELIMITERS: Record<string, string> = {
@@ -114,7 +114,7 @@ function createRows(path: string, delimiter: string, firstLine: number) {
     hasHeader: () => names !== undefined,
     take(cells: string[], info: InfoRecord): TableRow | undefined {
       const here = where(info.empty_lines);
-      line += 1 + newlinesIn(cells);
+      line += cells.reduce((sum, cell) => sum + newlinesIn(cell), 1);
       if (names === undefined) {
         names = headerOf(cells, here);
         return undefined;
@@ -151,14 +151,6 @@ function filledLength(cells: string[]): number {
 
 function isTsv(path: string): boolean {
   return /\.tsv(\.gz)?$/i.test(path);
-}
-
-function newlinesIn(cells: string[]): number {
-  let count = 0;
-  for (const cell of cells) {
-    for (let at = cell.indexOf("\n"); at !== -1; at = cell.indexOf("\n", at + 1)) count++;
-  }
-  return count;
 }
 
 function problemOf({ code, message }: CsvError): string {

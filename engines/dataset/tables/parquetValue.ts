@@ -33,7 +33,7 @@ function nodeConverter(node: SchemaTree, onText: OnText): Convert {
   const { element, children } = node;
   const [first, ...others] = children;
   if (!first)
-    return isJson(element) ? (value) => value : repeatable(leafConverter(element, onText));
+    return isKind(element, "JSON") ? (value) => value : repeatable(leafConverter(element, onText));
   if (element.logical_type?.type === "VARIANT") {
     return (_, fail) => fail("is a VARIANT. Save it as text, with JSON in it.");
   }
@@ -82,7 +82,7 @@ function leafConverter(element: SchemaElement, onText: OnText): Convert {
       formatTime(value as number | bigint) ??
       fail("has a date that is out of range. Save the column as text.");
   }
-  if (isDecimal(element)) {
+  if (isKind(element, "DECIMAL")) {
     const { scale = 0 } = element;
     return (value) => decimal(unscaled(value), scale);
   }
@@ -97,14 +97,6 @@ function leafConverter(element: SchemaElement, onText: OnText): Convert {
     if (isText) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString();
     return fail("is binary, or text that is not UTF-8. Save it as UTF-8 text, or remove it.");
   };
-}
-
-function isJson(element: SchemaElement): boolean {
-  return isKind(element, "JSON");
-}
-
-function isDecimal(element: SchemaElement): boolean {
-  return isKind(element, "DECIMAL");
 }
 
 function isKind({ logical_type: logical, converted_type: converted }: SchemaElement, kind: string) {

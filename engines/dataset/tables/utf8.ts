@@ -59,9 +59,9 @@ function linesBefore(bytes: Buffer): number {
   }
 }
 
-function newlinesIn(bytes: Buffer): number {
+export function newlinesIn(text: Buffer | string): number {
   let count = 0;
-  for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) count++;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count++;
   return count;
 }
 

@@ -1,12 +1,4 @@
-import {
-  hasSurrogatePairs,
-  isTuple,
-  iterate,
-  dictKey,
-  numeric,
-  textIn,
-  typeName,
-} from "./values.ts";
+import { hasAstral, isTuple, iterate, dictKey, numeric, textIn, typeName } from "./values.ts";
 
 /** As Python's `==`, by value. */
 export function isEqual(a: unknown, b: unknown): boolean {
@@ -60,7 +52,7 @@ export function compare(a: unknown, b: unknown): number {
 /** Compares code points, since JavaScript compares UTF-16 units. */
 function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
-  if (!hasSurrogatePairs(a) && !hasSurrogatePairs(b)) return a < b ? -1 : 1;
+  if (!hasAstral(a) && !hasAstral(b)) return a < b ? -1 : 1;
   const [aCodes, bCodes] = [a, b].map((text) => Array.from(text, (c) => c.codePointAt(0)!));
   return compare(aCodes, bCodes);
 }

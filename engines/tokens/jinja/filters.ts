@@ -133,13 +133,8 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["title", ofText(titledWords)],
   [
     "replace",
-    withArguments(["old", "new", "count"], (value, old, replacement, count) =>
-      replaced(
-        str(value),
-        str(old),
-        str(replacement),
-        numeric(count) === undefined ? -1 : asIndex(count),
-      ),
+    withArguments(["old", "new", "count"], (value, from, to, count) =>
+      replaced(str(value), str(from), str(to), numeric(count) === undefined ? -1 : asIndex(count)),
     ),
   ],
   [

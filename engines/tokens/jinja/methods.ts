@@ -25,14 +25,10 @@ export function methodOf(value: unknown, name: string): Callable | undefined {
     : undefined;
 }
 
-type Method<Value> = (receiver: Value, args: unknown[], kwargs: Parameters<Callable>[1]) => unknown;
-type Methods<Value> = ReadonlyMap<string, Method<Value>>;
+type Method<T> = (receiver: T, args: unknown[], kwargs: Parameters<Callable>[1]) => unknown;
+type Methods<T> = ReadonlyMap<string, Method<T>>;
 
-function bindMethod<Value>(
-  methods: Methods<Value>,
-  name: string,
-  receiver: Value,
-): Callable | undefined {
+function bindMethod<T>(methods: Methods<T>, name: string, receiver: T): Callable | undefined {
   const method = methods.get(name);
   return method && ((args, kwargs) => method(receiver, args, kwargs));
 }
@@ -42,10 +38,8 @@ const textOf = (value: unknown): string => {
   if (text === undefined) throw new Error(`it uses a ${typeName(value)} as a string`);
   return text;
 };
-const undefinedIfNone = (value: unknown) =>
-  value === null || value === undefined ? undefined : value;
 const textIfGiven = (value: unknown) =>
-  undefinedIfNone(value) === undefined ? undefined : textOf(value);
+  value === null || value === undefined ? undefined : textOf(value);
 
 const strip =
   (side: "both" | "left" | "right"): Method<string> =>

@@ -107,7 +107,7 @@ export function isTrue(value: unknown): boolean {
 /** Python's `len`; undefined for values without a length. */
 export function lengthOf(value: unknown): number | undefined {
   const text = textIn(value);
-  if (text !== undefined) return hasSurrogatePairs(text) ? charactersOf(text).length : text.length;
+  if (text !== undefined) return hasAstral(text) ? charactersOf(text).length : text.length;
   if (Array.isArray(value)) return value.length;
   if (value instanceof Map) return value.size;
   if (value instanceof Series && value.kind !== "generator") return value.take().length;
@@ -130,9 +130,10 @@ export const isIterable = (value: unknown) =>
 
 /** Python counts code points, not UTF-16 units. */
 export const charactersOf = (text: string): string[] =>
-  hasSurrogatePairs(text) ? Array.from(text) : text.split("");
+  hasAstral(text) ? Array.from(text) : text.split("");
 
-export const hasSurrogatePairs = (text: string) => /[\ud800-\udbff]/.test(text);
+/** Whether a text has characters beyond U+FFFF, which are two UTF-16 units. */
+export const hasAstral = (text: string) => /[\ud800-\udbff]/.test(text);
 
 /** A dict key as a `Map` key, where `1.0` equals 1. @throws Error for an unhashable value */
 export function dictKey(value: unknown): unknown {

@@ -1,6 +1,6 @@
 import { byteToken } from "../byteTokens.ts";
 import { type Config, type Token, Unsupported, flagOf } from "./config.ts";
-import { type ByteLength, type Model, sumOf, vocabularyOf } from "./model.ts";
+import { type ByteLength, type Model, sumOf, unknownIdOf, vocabularyOf } from "./model.ts";
 
 /** Maximum number of cached pre-tokens. */
 const MAX_CACHED = 10_000;
@@ -31,7 +31,8 @@ export function createBpe(model: Config, byteLength: ByteLength): Model {
   const ignoresMerges = flagOf(model, "ignore_merges", false);
   const byteFallback = flagOf(model, "byte_fallback", false);
   const fusesUnknown = flagOf(model, "fuse_unk", false);
-  const unknown = unknownOf(model, idOf);
+  const unknownToken = model["unk_token"];
+  const unknown = typeof unknownToken === "string" ? unknownIdOf(unknownToken, idOf) : undefined;
   const cache = new Map<string, Token[]>();
 
   function symbolsOf(text: string): Symbols {
@@ -143,14 +144,6 @@ function mergesOf({ merges }: Config, idOf: Model["idOf"]) {
 function splitPairs(merges: unknown[]): unknown[] {
   const lines = merges.filter((line) => !String(line).startsWith("#version"));
   return lines.map((line) => (typeof line === "string" ? line.split(" ") : line));
-}
-
-function unknownOf(model: Config, idOf: Model["idOf"]): number | undefined {
-  const token = model["unk_token"];
-  if (typeof token !== "string") return undefined;
-  const id = idOf(token);
-  if (id !== undefined) return id;
-  throw new Unsupported(`the "unk_token" ${JSON.stringify(token)}, which its vocabulary lacks`);
 }
 
 /** A min-heap of numbers. */

@@ -27,6 +27,17 @@ export function unknownType(part: string, { type }: Config): Unsupported {
   return new Unsupported(`a ${part} of the type ${JSON.stringify(type)}`);
 }
 
+/** Makes a component with the factory of its type. @param name the component's key in `tokenizer.json` */
+export function makeComponent<T>(
+  factories: Record<string, (part: Config) => T>,
+  name: string,
+  part: Config,
+): T {
+  const type = String(part["type"]);
+  if (!Object.hasOwn(factories, type)) throw unknownType(name, part);
+  return factories[type]!(part);
+}
+
 /** The components of a `Sequence`. */
 export function components(name: string, part: Config, key: string): Config[] {
   const parts = part[key];

@@ -6,8 +6,8 @@ import {
   flagOf,
   optionalComponent,
   components,
+  makeComponent,
   textOf,
-  unknownType,
 } from "./config.ts";
 import { replacer } from "./normalizer.ts";
 import { prependScheme } from "./preTokenizer.ts";
@@ -23,7 +23,7 @@ export interface Decoder {
 interface Step {
   decode: (tokens: readonly string[]) => string[];
   /** The same for a single token that isn't a text's first; bytes for a byte token. */
-  decodeInner: (token: string) => string | Uint8Array;
+  inner: (token: string) => string | Uint8Array;
   dropsSpace?: boolean;
 }
 
@@ -35,8 +35,8 @@ export function createDecoder(file: Config): Decoder {
     text: (tokens) => steps.reduce((decoded, { decode }) => decode(decoded), [...tokens]).join(""),
     bytesOf(token) {
       let decoded: string | Uint8Array = token;
-      for (const { decodeInner } of steps) {
-        if (typeof decoded === "string") decoded = decodeInner(decoded);
+      for (const { inner } of steps) {
+        if (typeof decoded === "string") decoded = inner(decoded);
       }
       return typeof decoded === "string" ? Buffer.from(decoded) : decoded;
     },
@@ -47,24 +47,22 @@ export function createDecoder(file: Config): Decoder {
 /** The default decoder. */
 const SPACES_BETWEEN: Step = {
   decode: (tokens) => [tokens.join(" ")],
-  decodeInner: (token) => ` ${token}`,
+  inner: (token) => ` ${token}`,
   dropsSpace: true,
 };
 
 function stepsOf(part: Config): Step[] {
   if (part["type"] === "Sequence") return components("decoder", part, "decoders").flatMap(stepsOf);
-  const make = Object.hasOwn(FACTORIES, String(part["type"])) && FACTORIES[String(part["type"])];
-  if (!make) throw unknownType("decoder", part);
-  return [make(part)];
+  return [makeComponent(FACTORIES, "decoder", part)];
 }
 
 const FACTORIES: Record<string, (part: Config) => Step> = {
-  Fuse: () => ({ decode: (tokens) => [tokens.join("")], decodeInner: (token) => token }),
+  Fuse: () => ({ decode: (tokens) => [tokens.join("")], inner: (token) => token }),
   ByteLevel: () => ({
     decode: (tokens) => [textOfBytes(Buffer.concat(tokens.map(tokenBytes)))],
-    decodeInner: tokenBytes,
+    inner: tokenBytes,
   }),
-  ByteFallback: () => ({ decode: decodeByteRuns, decodeInner: decodeByte }),
+  ByteFallback: () => ({ decode: decodeByteRuns, inner: decodeByte }),
   Replace: (part) => eachToken(replacer(part)),
   Strip: strip,
   Metaspace: metaspace,
@@ -72,7 +70,7 @@ const FACTORIES: Record<string, (part: Config) => Step> = {
 };
 
 function eachToken(change: (token: string) => string): Step {
-  return { decode: (tokens) => tokens.map(change), decodeInner: change };
+  return { decode: (tokens) => tokens.map(change), inner: change };
 }
 
 function textOfBytes(bytes: Uint8Array): string {
@@ -121,7 +119,7 @@ function strip(part: Config): Step {
   };
   return {
     decode: (tokens) => tokens.map(change),
-    decodeInner: (token) => token,
+    inner: (token) => token,
     dropsSpace: true,
   };
 }
@@ -129,13 +127,13 @@ function strip(part: Config): Step {
 function metaspace(part: Config): Step {
   const space = characterOf(part, "replacement");
   const dropsSpace = prependScheme(part) !== "never";
-  const decodeInner = (token: string) => token.replaceAll(space, () => " ");
+  const inner = (token: string) => token.replaceAll(space, () => " ");
   return {
-    decodeInner,
+    inner,
     dropsSpace,
     decode: (tokens) =>
       tokens.map((token, i) =>
-        i === 0 && dropsSpace ? token.replaceAll(space, () => "") : decodeInner(token),
+        i === 0 && dropsSpace ? token.replaceAll(space, () => "") : inner(token),
       ),
   };
 }
@@ -143,12 +141,12 @@ function metaspace(part: Config): Step {
 function wordPiece(part: Config): Step {
   const prefix = textOf(part, "prefix", "##");
   const change = flagOf(part, "cleanup", true) ? cleaned : (token: string) => token;
-  const decodeInner = (token: string) =>
+  const inner = (token: string) =>
     change(token.startsWith(prefix) ? token.slice(prefix.length) : ` ${token}`);
   return {
-    decodeInner,
+    inner,
     dropsSpace: true,
-    decode: (tokens) => tokens.map((token, i) => (i === 0 ? change(token) : decodeInner(token))),
+    decode: (tokens) => tokens.map((token, i) => (i === 0 ? change(token) : inner(token))),
   };
 }
 

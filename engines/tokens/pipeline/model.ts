@@ -1,6 +1,6 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { createBpe } from "./bpe.ts";
-import { type Config, type Token, unknownType } from "./config.ts";
+import { type Config, type Token, Unsupported, unknownType } from "./config.ts";
 import { createUnigram } from "./unigram.ts";
 import { createWordPiece } from "./wordPiece.ts";
 
@@ -50,6 +50,13 @@ export function vocabularyOf({ vocab }: Config): Pick<Model, "idOf" | "tokenOf" 
     tokens[id] = token;
   }
   return { idOf: (token) => ids.get(token), tokenOf: (id) => tokens[id], size: ids.size };
+}
+
+/** The unknown token's id. @throws Unsupported if the vocabulary lacks it */
+export function unknownIdOf(token: string, idOf: Model["idOf"]): number {
+  const id = idOf(token);
+  if (id !== undefined) return id;
+  throw new Unsupported(`the "unk_token" ${JSON.stringify(token)}, which its vocabulary lacks`);
 }
 
 export function sumOf(characters: Iterable<string>, byteLength: ByteLength): number {

@@ -6,8 +6,8 @@ import {
   flagOf,
   optionalComponent,
   components,
+  makeComponent,
   textOf,
-  unknownType,
 } from "./config.ts";
 import { findPattern } from "./pattern.ts";
 
@@ -21,9 +21,7 @@ export function createNormalizer(file: Config): Normalize | undefined {
 }
 
 function normalizeOf(part: Config): Normalize {
-  const make = Object.hasOwn(FACTORIES, String(part["type"])) && FACTORIES[String(part["type"])];
-  if (!make) throw unknownType("normalizer", part);
-  return make(part);
+  return makeComponent(FACTORIES, "normalizer", part);
 }
 
 const FACTORIES: Record<string, (part: Config) => Normalize> = {

@@ -7,7 +7,7 @@ import {
   flagOf,
   optionalComponent,
   components,
-  unknownType,
+  makeComponent,
 } from "./config.ts";
 import { preservesStart } from "./normalizer.ts";
 import { findMatches, findPattern } from "./pattern.ts";
@@ -29,7 +29,7 @@ export function createPreTokenizer(file: Config): Split {
   return part ? splitOf(part) : (preToken) => [preToken];
 }
 
-/** Whether an earlier step may split the first character, if normalization expands it. Hugging Face's tokenizers then prefix each part. */
+/** Whether Hugging Face's tokenizers may prefix several parts: an earlier step may split an expanded first character. */
 function mayPrependTwice(part: Config, hasNormalizer: boolean): boolean {
   if (part["type"] !== "Sequence") return false;
   const parts = components("pre_tokenizer", part, "pretokenizers");
@@ -52,9 +52,7 @@ function prependsToFirst(part: Config): boolean {
 }
 
 function splitOf(part: Config): Split {
-  const make = Object.hasOwn(FACTORIES, String(part["type"])) && FACTORIES[String(part["type"])];
-  if (!make) throw unknownType("pre_tokenizer", part);
-  return make(part);
+  return makeComponent(FACTORIES, "pre_tokenizer", part);
 }
 
 const SPACES = findMatches(/\p{White_Space}/gu);
@@ -92,10 +90,7 @@ function byteLevel(part: Config): Split {
     : (preToken: Parameters<Split>[0]) => [preToken];
   return ({ text, isFirst }) => {
     const spaced = addsSpace && !text.startsWith(" ") ? ` ${text}` : text;
-    return split({ text: spaced, isFirst }).map((preToken) => ({
-      ...preToken,
-      text: byteText(preToken.text),
-    }));
+    return split({ text: spaced, isFirst }).map((item) => ({ ...item, text: byteText(item.text) }));
   };
 }
 

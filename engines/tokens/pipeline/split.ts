@@ -55,26 +55,19 @@ function rangesOf(text: string, find: Find): Range[] {
 const JOINS: Record<Behavior, (ranges: Range[]) => Range[]> = {
   Removed: (ranges) => ranges.filter(({ isMatch }) => !isMatch),
   Isolated: (ranges) => ranges,
-  Contiguous: (ranges) => joinRanges(ranges, (range, wasMatch) => range.isMatch === wasMatch),
-  MergedWithPrevious: (ranges) =>
-    joinRanges(ranges, (range, wasMatch) => range.isMatch && !wasMatch),
+  Contiguous: (ranges) => merge(ranges, (range, wasMatch) => range.isMatch === wasMatch),
+  MergedWithPrevious: (ranges) => merge(ranges, (range, wasMatch) => range.isMatch && !wasMatch),
   MergedWithNext: (ranges) =>
-    joinRanges(
-      [...ranges].reverse(),
-      (range, isNextMatch) => range.isMatch && !isNextMatch,
-    ).reverse(),
+    merge([...ranges].reverse(), (range, isNext) => range.isMatch && !isNext).reverse(),
 };
 
-/** @param isJoined whether a range is joined to the previous one, by whether that was a match */
-function joinRanges(
-  ranges: readonly Range[],
-  isJoined: (range: Range, wasMatch: boolean) => boolean,
-) {
+/** @param isMerged whether a range is merged with the previous one, by whether that was a match */
+function merge(ranges: readonly Range[], isMerged: (range: Range, wasMatch: boolean) => boolean) {
   const all: Range[] = [];
   let wasMatch = false;
   for (const range of ranges) {
     const last = all.at(-1);
-    if (last && isJoined(range, wasMatch)) {
+    if (last && isMerged(range, wasMatch)) {
       last.from = Math.min(last.from, range.from);
       last.to = Math.max(last.to, range.to);
     } else all.push({ ...range });

@@ -1,10 +1,11 @@
-import { type Config, type Token, Unsupported, countOf, textOf } from "./config.ts";
-import { type ByteLength, type Model, sumOf, vocabularyOf } from "./model.ts";
+import { type Config, type Token, countOf, textOf } from "./config.ts";
+import { type ByteLength, type Model, sumOf, unknownIdOf, vocabularyOf } from "./model.ts";
 
 /** WordPiece: greedily takes the longest prefix that is a token. */
 export function createWordPiece(model: Config, byteLength: ByteLength): Model {
   const vocabulary = vocabularyOf(model);
-  const unknown = unknownOf(model, vocabulary.idOf);
+  const token = textOf(model, "unk_token");
+  const unknown = { id: unknownIdOf(token, vocabulary.idOf), token };
   const prefix = textOf(model, "continuing_subword_prefix");
   const maxLength = countOf(model, "max_input_chars_per_word");
 
@@ -38,11 +39,4 @@ export function createWordPiece(model: Config, byteLength: ByteLength): Model {
       return found;
     },
   };
-}
-
-function unknownOf(model: Config, idOf: Model["idOf"]): { id: number; token: string } {
-  const token = textOf(model, "unk_token");
-  const id = idOf(token);
-  if (id !== undefined) return { id, token };
-  throw new Unsupported(`the "unk_token" ${JSON.stringify(token)}, which its vocabulary lacks`);
 }
