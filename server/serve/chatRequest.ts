@@ -7,7 +7,7 @@ import { type Body, booleanOf, fieldOf, numberOf, upTo } from "./fields.ts";
 import { type ParsedRequest, deliveryOptions } from "./parsedRequest.ts";
 import { toolOptions, toolsOf } from "./toolOptions.ts";
 
-export const TOP = upTo(20);
+export const TOP_LOGPROBS_RANGE = upTo(20);
 
 /**
  * Reads the body of a chat completion.
@@ -43,7 +43,7 @@ function messagesOf(body: Body): ChatMessage[] {
 
 function logprobsOf(body: Body): number | undefined {
   const isRequested = booleanOf(body, "logprobs");
-  const top = numberOf(body, "top_logprobs", TOP);
+  const top = numberOf(body, "top_logprobs", TOP_LOGPROBS_RANGE);
   if (top !== undefined && !isRequested) {
     throw invalid("top_logprobs", "Send top_logprobs only with logprobs: true.");
   }

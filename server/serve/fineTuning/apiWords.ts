@@ -1,8 +1,8 @@
 import { withDigits } from "../../../protocol/format.ts";
 import { type MethodType, defaultRate } from "./hyperparameters.ts";
 
-/** Advice on options of `createTrainer`, and that on OpenAI's API, which has fewer. */
-export const WORDS: Record<string, string> = {
+/** Advice on options of `createTrainer`, and the same in terms of OpenAI's API, which has fewer. */
+export const API_ADVICE: Record<string, string> = {
   ", or more warmupSteps": "",
   'set objective to { type: "dpo" }': 'set method to { type: "dpo" }',
   'set objective to { type: "kto" } to learn from labelled answers, or remove it':
@@ -21,14 +21,14 @@ export const WORDS: Record<string, string> = {
     "Use another model, or change the template.",
 };
 
-/** An error of a training, with its advice in terms of OpenAI's API. */
+/** An error of a training run, with its advice in terms of OpenAI's API. */
 export function inApiWords(error: string, type: MethodType): string {
   const asMultiplier = (rate: string) => withDigits(Number(rate) / defaultRate(type), 2);
-  const said = Object.entries(WORDS).reduce(
-    (text, [ours, theirs]) => text.replace(ours, theirs),
+  const translated = Object.entries(API_ADVICE).reduce(
+    (text, [kitAdvice, apiAdvice]) => text.replace(kitAdvice, apiAdvice),
     error,
   );
-  return said.replaceAll(
+  return translated.replaceAll(
     /learningRate of (\d[\d.e+-]*\d|\d)/g,
     (_, rate: string) => `learning_rate_multiplier of ${asMultiplier(rate)}`,
   );

@@ -6,12 +6,12 @@ import { type TuningJob, apiId, checkpointName, stepsOf, unixTime } from "./tuni
 /** A job's checkpoints in OpenAI's form, newest first. Each is a model under its own name. */
 export function checkpointsOf(job: TuningJob) {
   const { id, directory } = job;
-  const kept = new Set(stepsOf(job));
+  const existingSteps = new Set(stepsOf(job));
   const metrics = new Map<number, object>();
   const savedAt = new Map<number, string>();
   for (const { event, data, time = job.createdAt } of readLog(directory)) {
     const { step = NaN } = numbersIn(data);
-    if (event === "checkpoint.saved" && kept.has(step)) savedAt.set(step, time);
+    if (event === "checkpoint.saved" && existingSteps.has(step)) savedAt.set(step, time);
     if (event !== "training.log") continue;
     const { train_loss, valid_loss } = lossesIn(data);
     metrics.set(step, { step, train_loss, valid_loss, full_valid_loss: valid_loss });

@@ -20,10 +20,10 @@ const postFile = tuningRoute(async ({ upload }, { request, response }) => {
 const getFiles = tuningRoute(({ files }, { request, response }) => {
   const { query } = targetOf(request);
   const purpose = query.get("purpose");
-  const found = files.list().filter((file) => purpose === null || file.purpose === purpose);
+  const matching = files.list().filter((file) => purpose === null || file.purpose === purpose);
   const order = query.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") throw invalid("order", "order must be asc or desc.");
-  const ordered = order === "asc" ? found.toReversed() : found;
+  const ordered = order === "asc" ? matching.toReversed() : matching;
   const isShown = (id: string) => files.get(id) !== undefined;
   sendJson(response, 200, pageOf(ordered, query, { ...LIMITS, isShown }));
 });
@@ -47,12 +47,12 @@ const getContent = tuningRoute(async ({ files }, { response }, id) => {
 /** `DELETE /v1/files/{id}` */
 const deleteFile = tuningRoute(({ files, jobs }, { response }, id) => {
   fileOf(files, id);
-  const user = readTuningJobs(jobs).find(
+  const usingJob = readTuningJobs(jobs).find(
     ({ request: { training_file, validation_file }, ...job }) =>
       [training_file, validation_file].includes(id) && !hasEnded(job),
   );
-  if (user) {
-    const job = apiId(user.id);
+  if (usingJob) {
+    const job = apiId(usingJob.id);
     throw invalid("file_id", `Job ${job} needs this file. Cancel it, or wait for its end.`);
   }
   files.remove(id);

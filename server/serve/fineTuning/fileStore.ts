@@ -39,15 +39,15 @@ export interface PartialFile {
 export interface FileStore {
   /** @throws the errors of a write */
   create: () => PartialFile;
-  /** Newest first, with the deleted ones. */
+  /** Newest first, deleted files included. */
   list: () => FileObject[];
-  /** Undefined for a deleted one. */
+  /** Undefined for a deleted file. */
   get: (id: string) => FileObject | undefined;
-  /** Deleted or not: errors and pages still name it. */
+  /** Also returns a deleted file, which errors and pages still name. */
   recall: (id: string) => FileObject | undefined;
   /** The path of a file's content. */
   contentPath: (id: string) => string;
-  /** Deletes its content. */
+  /** Deletes a file's content; its object stays. */
   remove: (id: string) => void;
 }
 

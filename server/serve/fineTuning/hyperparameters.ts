@@ -6,7 +6,7 @@ import { refuseFields } from "./refuseFields.ts";
 
 export type MethodType = "supervised" | "dpo";
 
-/** By OpenAI's names; `auto`: Kit's default. */
+/** By OpenAI's names; `auto` is Kit's default. */
 export type Hyperparameters = Record<string, number | "auto">;
 
 export interface Method {
@@ -43,14 +43,14 @@ const RANGES: Record<MethodType, Record<string, NumberRange>> = {
  */
 export function methodOf(body: Body): Method {
   const method = recordOf(body, "method");
-  const old = recordOf(body, "hyperparameters");
+  const deprecated = recordOf(body, "hyperparameters");
   if (!method) {
     return {
       type: "supervised",
-      hyperparameters: valuesOf(old ?? {}, "hyperparameters", "supervised"),
+      hyperparameters: valuesOf(deprecated ?? {}, "hyperparameters", "supervised"),
     };
   }
-  if (old && Object.keys(old).length > 0) {
+  if (deprecated && Object.keys(deprecated).length > 0) {
     throw invalid("hyperparameters", "Send hyperparameters in method only, not beside it.");
   }
   const type = fieldOf(method, "type");
@@ -74,16 +74,16 @@ function unknownMethod(type: unknown): ApiError {
 function valuesOf(values: Body, path: string, type: MethodType): Hyperparameters {
   const ranges = RANGES[type];
   refuseFields(values, Object.keys(ranges), `${path}.`);
-  const read: Hyperparameters = {};
+  const hyperparameters: Hyperparameters = {};
   for (const [name, range] of Object.entries(ranges)) {
     const value = fieldOf(values, name) ?? AUTO;
     const isNumber = typeof value === "number" && range.accepts(value);
     if (value !== AUTO && !isNumber) {
       throw invalid(`${path}.${name}`, `${path}.${name} must be ${range.expected}.`);
     }
-    read[name] = value;
+    hyperparameters[name] = value;
   }
-  return read;
+  return hyperparameters;
 }
 
 /** The learning rate that a multiplier multiplies. */
@@ -95,8 +95,8 @@ export function defaultRate(type: MethodType): number {
 /** A method as options of `createTrainer`. */
 export function trainingOptions({ type, hyperparameters }: Method): Record<string, unknown> {
   const value = (name: string) => {
-    const set = hyperparameters[name];
-    return typeof set === "number" ? set : undefined;
+    const number = hyperparameters[name];
+    return typeof number === "number" ? number : undefined;
   };
   const [multiplier, beta] = [value("learning_rate_multiplier"), value("beta")];
   return {
@@ -107,23 +107,23 @@ export function trainingOptions({ type, hyperparameters }: Method): Record<strin
   };
 }
 
-/** The method with the values of a job that has begun. */
+/** The method with the values that a started job uses. */
 export function settledMethod(
   { type, hyperparameters }: Method,
   config: Record<string, unknown>,
 ): Method {
   const objective = config.objective as { beta?: number } | undefined;
-  const used: Record<string, unknown> = {
+  const usedValues: Record<string, unknown> = {
     batch_size: config.batchSize,
     beta: objective?.beta,
     learning_rate_multiplier: Number(config.learningRate) / defaultRate(type),
     n_epochs: config.numTrainEpochs,
   };
   const values = Object.entries(hyperparameters).map(([name, value]) => {
-    const known = used[name];
+    const usedValue = usedValues[name];
     // A larger batch was reduced to the file's rows.
-    const isUsed = (value === AUTO || name === "batch_size") && Number.isFinite(known);
-    return [name, isUsed ? (known as number) : value] as const;
+    const isUsed = (value === AUTO || name === "batch_size") && Number.isFinite(usedValue);
+    return [name, isUsed ? (usedValue as number) : value] as const;
   });
   return { type, hyperparameters: Object.fromEntries(values) };
 }

@@ -8,25 +8,25 @@ import { type TuningJob, apiId, modelName, unixTime } from "./tuningJob.ts";
 interface EventText {
   message: string;
   level?: "info" | "warn" | "error";
-  /** Of an event with metrics. */
+  /** The metrics of a step's event. */
   data?: Record<string, unknown>;
 }
 
 /** A job's events in OpenAI's form, newest first. */
 export function eventsOf(job: TuningJob, files: FileStore) {
   const { id, request, createdAt, checkedAt } = job;
-  const found: (EventText & { at: string | Date })[] = [
+  const events: (EventText & { at: string | Date })[] = [
     { at: createdAt, message: `Created fine-tuning job: ${apiId(id)}` },
     { at: createdAt, message: `Validating training file: ${request.training_file}` },
   ];
   if (request.validation_file !== undefined) {
-    found.push({
+    events.push({
       at: createdAt,
       message: `Validating validation file: ${request.validation_file}`,
     });
   }
   if (checkedAt) {
-    found.push({ at: checkedAt, message: "Files validated, moving job to queued state" });
+    events.push({ at: checkedAt, message: "Files validated, moving job to queued state" });
   }
   let steps = NaN;
   let last: { event: string; time: string } | undefined;
@@ -34,14 +34,14 @@ export function eventsOf(job: TuningJob, files: FileStore) {
     last = { event, time };
     if (event === "training.started") steps = numbersIn(data).maxSteps ?? NaN;
     for (const text of textsOf(job, { event, data }, steps, files))
-      found.push({ at: time, ...text });
+      events.push({ at: time, ...text });
   }
   const { event, time = createdAt } = last ?? {};
   if (job.status === "failed" && event !== "training.failed") {
-    // Its process died.
-    found.push({ at: time, message: errorOf(job, files).message, level: "error" });
+    // The job's process died without logging it.
+    events.push({ at: time, message: errorOf(job, files).message, level: "error" });
   }
-  return found
+  return events
     .map(({ at, message, level = "info", data }, n) => ({
       object: "fine_tuning.job.event",
       id: `ftevent-${id}-${n}`,
@@ -81,7 +81,7 @@ function textsOf(
   }
 }
 
-/** What a job does otherwise than its file and its request say. */
+/** How a job deviates from its file and its request. */
 function warningsOf(
   { request: { method } }: TuningJob,
   {
@@ -95,15 +95,17 @@ function warningsOf(
   }: Record<string, number>,
 ): EventText[] {
   const { batch_size } = method.hyperparameters;
-  const skipped = (of: string, n: number, all: number) =>
-    n > 0 && `Skipped ${n} of ${all} rows of the ${of} file: no answer fits in ${maxLength} tokens`;
-  const shortened = (of: string, n: number, all: number) =>
-    n > 0 && `Cut ${n} of ${all} rows of the ${of} file: they exceed ${maxLength} tokens`;
+  const skipped = (file: string, count: number, total: number) =>
+    count > 0 &&
+    `Skipped ${count} of ${total} rows of the ${file} file: no answer fits in ${maxLength} tokens`;
+  const truncated = (file: string, count: number, total: number) =>
+    count > 0 &&
+    `Cut ${count} of ${total} rows of the ${file} file: they exceed ${maxLength} tokens`;
   const messages = [
     skipped("training", leftOut, rows + leftOut),
-    shortened("training", cut, rows + leftOut),
+    truncated("training", cut, rows + leftOut),
     skipped("validation", evalLeftOut, evalRows + evalLeftOut),
-    shortened("validation", evalCut, evalRows + evalLeftOut),
+    truncated("validation", evalCut, evalRows + evalLeftOut),
     typeof batch_size === "number" &&
       batch_size > rows &&
       `Reduced batch_size to the rows: ${rows}`,
@@ -115,8 +117,8 @@ function warningsOf(
 
 function stepText(logged: unknown, steps: number): EventText {
   const { step, train_loss, valid_loss } = lossesIn(logged);
-  const shown = Object.entries({ "training loss": train_loss, "validation loss": valid_loss });
-  const losses = shown.flatMap(([name, loss]) =>
+  const lossNames = { "training loss": train_loss, "validation loss": valid_loss };
+  const losses = Object.entries(lossNames).flatMap(([name, loss]) =>
     loss === undefined ? [] : [`, ${name}=${loss.toFixed(2)}`],
   );
   return {

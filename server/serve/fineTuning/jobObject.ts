@@ -16,7 +16,7 @@ export function asJobObject(job: TuningJob, files: FileStore) {
   const { model, training_file, validation_file, seed, metadata } = request;
   let progress = NO_PROGRESS;
   let started: Record<string, number> = {};
-  /** Time of the last event; that of a process that died is its job's end. */
+  /** Time of the last event, which is also the end of a job whose process died. */
   let lastAt = job.createdAt;
   for (const { event, data, time = lastAt } of readLog(directory)) {
     progress = reduceProgress(progress, { event, data, at: Date.parse(time) });
@@ -26,8 +26,8 @@ export function asJobObject(job: TuningJob, files: FileStore) {
   const { tokens = NaN, epochs } = started;
   const trained = Math.round(tokens * (epochs ?? NaN));
   const isSucceeded = status === "succeeded";
-  const left = secondsLeft(progress.first, progress.last, progress.steps);
-  const isEstimated = status === "running" && left !== undefined && progress.last;
+  const remainingS = secondsLeft(progress.first, progress.last, progress.steps);
+  const isEstimated = status === "running" && remainingS !== undefined && progress.last;
   const method = settledMethod(request.method, readJobConfig(directory) ?? {});
   return {
     object: "fine_tuning.job",
@@ -47,7 +47,7 @@ export function asJobObject(job: TuningJob, files: FileStore) {
     error: status === "failed" ? errorOf(job, files) : null,
     integrations: [],
     seed,
-    estimated_finish: isEstimated ? unixTime(progress.last!.at + left * 1000) : null,
+    estimated_finish: isEstimated ? unixTime(progress.last!.at + remainingS * 1000) : null,
     metadata: metadata ?? null,
     method: asMethod(method),
   };
@@ -60,24 +60,26 @@ function asMethod({ type, hyperparameters }: Method): object {
 /** Why a job failed. Names files as they were uploaded, and no paths. */
 export function errorOf({ request, error: raw = "", directory }: TuningJob, files: FileStore) {
   const error = inApiWords(raw, request.method.type);
-  const named = (["validation_file", "training_file"] as const).find((param) => {
+  const fileParam = (["validation_file", "training_file"] as const).find((param) => {
     const id = request[param];
     return id !== undefined && error.includes(`${id}/`);
   });
-  const file = named && files.recall(request[named] ?? "");
-  if (named && file) {
+  const file = fileParam && files.recall(request[fileParam] ?? "");
+  if (fileParam && file) {
     const path = files.contentPath(file.id);
-    const message = error.replaceAll(path, file.filename).replaceAll(local(path), file.filename);
-    return { code: `invalid_${named}`, message: withoutPaths(message), param: named };
+    const message = error
+      .replaceAll(path, file.filename)
+      .replaceAll(pathInProject(path), file.filename);
+    return { code: `invalid_${fileParam}`, message: withoutPaths(message), param: fileParam };
   }
   const isGone = error === OWNER_GONE || error === OWNER_SILENT;
   if (!isGone) return { code: "training_failed", message: withoutPaths(error), param: null };
-  const message = `The job's process died. Look at ${local(directory)}/output.log, then create it again.`;
+  const message = `The job's process died. Look at ${pathInProject(directory)}/output.log, then create it again.`;
   return { code: "training_died", message, param: null };
 }
 
 /** A path in `.kit`, relative to the project. */
-function local(path: string): string {
+function pathInProject(path: string): string {
   return path.slice(path.lastIndexOf(join(".kit", "/")));
 }
 

@@ -18,7 +18,7 @@ export interface JobRequest {
 }
 
 const FIELDS = ["model", "training_file", "validation_file", "suffix", "seed", "metadata"];
-const KNOWN = [...FIELDS, "method", "hyperparameters"];
+const KNOWN_FIELDS = [...FIELDS, "method", "hyperparameters"];
 const ADVICE = {
   integrations:
     "Leave it out: the job's events and its result file have the metrics, as kit ui does.",
@@ -29,12 +29,12 @@ const SEED: NumberRange = {
 };
 const SUFFIX = /^[\w.-]{1,64}$/;
 const METADATA = { pairs: 16, key: 64, value: 512 };
-/** As the default of 20 steps is of the default 400, so that short trainings warm up, too. */
+/** The defaults' share (20 of 400 steps), so that short runs warm up, too. */
 const WARMUP_SHARE = 0.05;
 
 /** @throws ApiError 400 naming the invalid field */
 export function jobRequest(body: Body, files: FileStore): JobRequest {
-  refuseFields(body, KNOWN, "", ADVICE);
+  refuseFields(body, KNOWN_FIELDS, "", ADVICE);
   const model = fieldOf(body, "model");
   if (typeof model !== "string" || model === "") throw invalid("model", "model must be a string.");
   const training_file = fileOf(body, "training_file", files);
@@ -72,11 +72,11 @@ function metadataOf(body: Body): Record<string, string> | undefined {
   const metadata = recordOf(body, "metadata");
   if (!metadata) return undefined;
   const pairs = Object.entries(metadata);
-  const isRight = pairs.every(
+  const isValid = pairs.every(
     ([key, value]) =>
       key.length <= METADATA.key && typeof value === "string" && value.length <= METADATA.value,
   );
-  if (isRight && pairs.length <= METADATA.pairs) return metadata as Record<string, string>;
+  if (isValid && pairs.length <= METADATA.pairs) return metadata as Record<string, string>;
   throw invalid(
     "metadata",
     `metadata must have at most ${METADATA.pairs} pairs of strings: keys of up to ${METADATA.key} characters, values of up to ${METADATA.value}.`,

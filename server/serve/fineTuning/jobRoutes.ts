@@ -31,10 +31,10 @@ const postJob = tuningRoute(async (tuning, { request, response }, _, { models, b
   const body = await readJsonBody(bodies, request, response);
   if (!body) return;
   const { files, project, trainings } = tuning;
-  const wanted = jobRequest(body, files);
-  const base = baseOf(models, wanted.model);
-  const trainer = trainerOf(wanted, base, (id) => ({ type: "jsonl", path: files.contentPath(id) }));
-  const { id } = planJob(project, { name: trainer.name, trainer, request: { ...wanted } });
+  const parsed = jobRequest(body, files);
+  const base = baseOf(models, parsed.model);
+  const trainer = trainerOf(parsed, base, (id) => ({ type: "jsonl", path: files.contentPath(id) }));
+  const { id } = planJob(project, { name: trainer.name, trainer, request: { ...parsed } });
   void trainings.update();
   sendJson(response, 200, asJobObject(jobOf(tuning, apiId(id)), files));
 });
@@ -42,9 +42,9 @@ const postJob = tuningRoute(async (tuning, { request, response }, _, { models, b
 /** `GET /v1/fine_tuning/jobs` */
 const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, response }) => {
   const { query } = targetOf(request);
-  const found = readTuningJobs(jobs).filter((job) => hasMetadata(job, query));
+  const matching = readTuningJobs(jobs).filter((job) => hasMetadata(job, query));
   await trainings.update();
-  const items = found.map((job) => ({ id: apiId(job.id), job }));
+  const items = matching.map((job) => ({ id: apiId(job.id), job }));
   const page = pageOf(items, query, { limit: 20, maxLimit: MAX_LIMIT });
   sendJson(response, 200, { ...page, data: page.data.map(({ job }) => asJobObject(job, files)) });
 });
@@ -52,7 +52,7 @@ const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, respon
 /** `GET /v1/fine_tuning/jobs/{id}` */
 const getJob = tuningRoute(async (tuning, { response }, id) => {
   const job = jobOf(tuning, id);
-  // Read before, so that a job that has succeeded is served.
+  // The job is read before this, so that the model of a job shown as succeeded is served.
   await tuning.trainings.update();
   sendJson(response, 200, asJobObject(job, tuning.files));
 });
@@ -65,8 +65,8 @@ const postCancel = tuningRoute(async (tuning, { response }, id) => {
   }
   await cancelJob(job.directory);
   tuning.trainings.stopCheck(job.id);
-  const patienceEnds = performance.now() + CANCEL_MS;
-  while (!hasEnded(jobOf(tuning, id)) && performance.now() < patienceEnds) await delay(POLL_MS);
+  const deadline = performance.now() + CANCEL_MS;
+  while (!hasEnded(jobOf(tuning, id)) && performance.now() < deadline) await delay(POLL_MS);
   void tuning.trainings.update();
   sendJson(response, 200, asJobObject(jobOf(tuning, id), tuning.files));
 });
@@ -114,13 +114,13 @@ function jobOf({ jobs }: FineTuning, id: string): TuningJob {
 
 /** The served model that a job starts from, as `createTrainer` names it. */
 function baseOf(models: ModelPool, name: string): string {
-  const found = models.names().find((one) => one.name === name)?.served;
-  const source = found?.source?.();
+  const served = models.names().find((model) => model.name === name)?.served;
+  const source = served?.source?.();
   if (source !== undefined) return source;
-  const shown = JSON.stringify(name.slice(0, 100));
-  const message = found
-    ? `The model ${shown} can't be fine-tuned, because it has no weights yet. Send another name that GET /v1/models lists.`
-    : `The model ${shown} is not served here. Send a name that GET /v1/models lists, or have kit serve started with --alias ${shown}=<model>.`;
+  const quotedName = JSON.stringify(name.slice(0, 100));
+  const message = served
+    ? `The model ${quotedName} can't be fine-tuned, because it has no weights yet. Send another name that GET /v1/models lists.`
+    : `The model ${quotedName} is not served here. Send a name that GET /v1/models lists, or have kit serve started with --alias ${quotedName}=<model>.`;
   throw new ApiError(400, message, { param: "model", code: "model_not_found" });
 }
 

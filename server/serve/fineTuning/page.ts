@@ -4,12 +4,12 @@ interface PageOptions {
   /** Default of the query's `limit`. */
   limit: number;
   maxLimit: number;
-  /** Whether a page has an item. Items that none has can still be its `after`. */
+  /** Whether pages show an item. A hidden item can still be `after`. */
   isShown?: (id: string) => boolean;
 }
 
 /**
- * The page of a list that a query asks for, in OpenAI's form.
+ * The page of a list that a query requests, in OpenAI's form.
  * @param items in the list's order
  * @throws ApiError 400
  */

@@ -38,8 +38,8 @@ export function writeResultFile(job: TuningJob, files: FileStore): void {
   const partial = files.create();
   try {
     writeFileSync(partial.path, content, { mode: OWNER_ONLY });
-    const named = { filename: "step_metrics.csv", purpose: "fine-tune-results" };
-    partial.keep({ bytes: Buffer.byteLength(content), ...named }, id);
+    const description = { filename: "step_metrics.csv", purpose: "fine-tune-results" };
+    partial.keep({ bytes: Buffer.byteLength(content), ...description }, id);
   } finally {
     partial.discard();
   }

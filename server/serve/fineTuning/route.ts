@@ -11,12 +11,12 @@ type TuningRoute = (
   context: ServeContext,
 ) => void | Promise<void>;
 
-/** A route of `kit serve --fine-tuning`; errors become responses, requests that change something a log line. */
+/** A route of `kit serve --fine-tuning`: turns errors into responses, and logs all but GET. */
 export function tuningRoute(handle: TuningRoute): ServeRoute {
   return async (context, exchange, id) => {
     const { request, response } = exchange;
     try {
-      if (!context.fineTuning) throw isOff();
+      if (!context.fineTuning) throw fineTuningIsOff();
       await handle(context.fineTuning, exchange, id, context);
     } catch (error) {
       request.resume();
@@ -39,7 +39,7 @@ export function tuningRoute(handle: TuningRoute): ServeRoute {
 /** nginx's status for a client that disconnected. */
 const CLIENT_GONE = 499;
 
-function isOff(): ApiError {
+function fineTuningIsOff(): ApiError {
   return new ApiError(
     404,
     "kit serve takes no files and fine-tuning jobs. Start it with --fine-tuning.",

@@ -39,42 +39,42 @@ export interface Trainings {
 export function createTrainings(options: TrainingsOptions): Trainings {
   const { project, kit, jobs, onModel, onError } = options;
   /** The processes of this server, by their work. */
-  const working = new Map<Work, { id: string; child: ChildProcess }>();
+  const processes = new Map<Work, { id: string; child: ChildProcess }>();
   /** Jobs that need nothing more. */
-  const done = new Set<string>();
+  const finishedJobs = new Set<string>();
   let isClosed = false;
   let updating = Promise.resolve();
   let next: Promise<void> | undefined;
 
-  function find(): TuningJob[] {
-    const open = jobs.list().filter(({ id }) => !done.has(id));
-    const found = open.flatMap(({ id }) => {
+  function findOpenJobs(): TuningJob[] {
+    const unfinished = jobs.list().filter(({ id }) => !finishedJobs.has(id));
+    const open = unfinished.flatMap(({ id }) => {
       const job = readTuningJob(jobs, id);
-      // Planned by nobody here, which never changes.
-      if (!job) done.add(id);
+      // The API did not create it, which never changes.
+      if (!job) finishedJobs.add(id);
       return job ?? [];
     });
-    return found.toReversed();
+    return open.toReversed();
   }
 
   async function update(): Promise<void> {
-    const found = find();
-    for (const job of found) {
+    const openJobs = findOpenJobs();
+    for (const job of openJobs) {
       await onModel(job).catch(onError);
-      if (hasEnded(job)) done.add(job.id);
+      if (hasEnded(job)) finishedJobs.add(job.id);
     }
     if (isClosed) return;
-    const planned = found.filter((job) => isPlanned(job.directory) && !hasEnded(job));
+    const planned = openJobs.filter((job) => isPlanned(job.directory) && !hasEnded(job));
     const [unchecked] = planned.filter(({ checkedAt }) => !checkedAt);
     if (unchecked) begin("check", unchecked);
     // The others wait without a process, which would take memory.
-    const hasBegun = found.some((job) => !isPlanned(job.directory) && !hasEnded(job));
+    const hasBegun = openJobs.some((job) => !isPlanned(job.directory) && !hasEnded(job));
     const [next] = planned.filter(({ checkedAt }) => checkedAt);
     if (next && !hasBegun) begin("start", next);
   }
 
   function begin(work: Work, { id, directory }: TuningJob): void {
-    if (working.has(work)) return;
+    if (processes.has(work)) return;
     const output = openSync(join(directory, "output.log"), "a", OWNER_ONLY);
     const [program = "", ...first] = kit;
     const child = spawn(program, [...first, work, "--planned", id], {
@@ -85,21 +85,21 @@ export function createTrainings(options: TrainingsOptions): Trainings {
     });
     closeSync(output);
     child.unref();
-    working.set(work, { id, child });
-    const end = (how: string) => {
-      working.delete(work);
-      if (!isClosed) void failUnbegun(work, directory, how).then(look);
+    processes.set(work, { id, child });
+    const end = (outcome: string) => {
+      processes.delete(work);
+      if (!isClosed) void failIfNotBegun(work, directory, outcome).then(updateSoon);
     };
     child.once("error", ({ message }) => end(message));
     child.once("exit", (code, signal) => end(signal ?? `code ${code}`));
   }
 
   /** Ends a job whose process has ended without a result. */
-  async function failUnbegun(work: Work, directory: string, how: string): Promise<void> {
+  async function failIfNotBegun(work: Work, directory: string, outcome: string): Promise<void> {
     const job = readTuningJob(jobs, basename(directory));
     const isResult = !job || hasEnded(job) || (work === "check" && job.checkedAt);
     if (isResult || !isPlanned(directory)) return;
-    const error = `kit ${work} ended with ${how} before the training began (out of memory?). Its output is in ${directory}/output.log.`;
+    const error = `kit ${work} ended with ${outcome} before the training began (out of memory?). Its output is in ${directory}/output.log.`;
     try {
       await endPlanned(directory, { event: "training.failed", data: { error } });
     } catch (thrown) {
@@ -108,8 +108,8 @@ export function createTrainings(options: TrainingsOptions): Trainings {
     }
   }
 
-  /** Updates one after another, so that no model is added twice; one that waits is enough. */
-  function look(): Promise<void> {
+  /** Updates one after another, so that no model is added twice; one queued update is enough. */
+  function updateSoon(): Promise<void> {
     next ??= updating.then(() => {
       next = undefined;
       return update().catch(onError);
@@ -120,12 +120,12 @@ export function createTrainings(options: TrainingsOptions): Trainings {
   let timer: NodeJS.Timeout | undefined;
   return {
     start() {
-      timer = setInterval(() => void look(), POLL_MS);
-      return look();
+      timer = setInterval(() => void updateSoon(), POLL_MS);
+      return updateSoon();
     },
-    update: look,
+    update: updateSoon,
     stopCheck(id) {
-      const { id: checked, child } = working.get("check") ?? {};
+      const { id: checked, child } = processes.get("check") ?? {};
       if (checked === id && child?.pid !== undefined) signalGroup(child.pid, "SIGKILL");
     },
     close() {

@@ -42,7 +42,7 @@ export function kitId(id: string): string {
   return id.startsWith(PREFIX) ? id.slice(PREFIX.length) : "";
 }
 
-/** Undefined for a job that nobody planned through the API. */
+/** Undefined for a job that the API did not create. */
 export function readTuningJob(jobs: JobStore, id: string): TuningJob | undefined {
   const state = jobs.get(id);
   if (!state) return undefined;

@@ -25,12 +25,12 @@ export const UPLOAD_LIMITS: UploadLimits = {
 };
 
 const STALLED = 408;
-/** Of a file to train on. */
+/** The purpose of a file to train on. */
 export const PURPOSE = "fine-tune";
-/** The form around the file. */
+/** Limit of the form around the file. */
 const FORM_BYTES = 64 * 1024;
-const MAX_NAME = 255;
-const PARTS = { files: 1, fields: 20, parts: 21, fieldSize: 1024, headerPairs: 20 };
+const MAX_NAME_LENGTH = 255;
+const FORM_LIMITS = { files: 1, fields: 20, parts: 21, fieldSize: 1024, headerPairs: 20 };
 
 /** Whether a request uploads a file, which may take long. */
 export function isUpload(request: IncomingMessage): boolean {
@@ -62,9 +62,9 @@ export function createUploads(store: FileStore, limits: UploadLimits) {
       // The client sends its body only after this.
       if (request.headers.expect !== undefined) response.writeContinue();
       const { bytes, filename, fields } = await receive(request, partial.path, limits);
-      const other = [...fields.keys()].find((name) => name !== "purpose");
-      if (other !== undefined) {
-        throw invalid(other, `${printable(other)} is not supported. Leave it out.`);
+      const unknownField = [...fields.keys()].find((name) => name !== "purpose");
+      if (unknownField !== undefined) {
+        throw invalid(unknownField, `${printable(unknownField)} is not supported. Leave it out.`);
       }
       const purpose = fields.get("purpose");
       if (filename === undefined)
@@ -110,7 +110,7 @@ async function receive(
   { fileBytes, stalledMs }: UploadLimits,
 ): Promise<Received> {
   const headers = { ...request.headers, "content-type": request.headers["content-type"]! };
-  const form = openForm({ headers, limits: { ...PARTS, fileSize: fileBytes } });
+  const form = openForm({ headers, limits: { ...FORM_LIMITS, fileSize: fileBytes } });
   const received: Received = { bytes: 0, fields: new Map() };
   const writing: Promise<void>[] = [];
   const failed = new AbortController();
@@ -120,12 +120,12 @@ async function receive(
   const onGone = () => {
     if (!request.complete) fail(new Error("the client disconnected"));
   };
-  const twice = (name: string) => fail(invalid(name, `Send ${printable(name)} once.`));
-  form.once("filesLimit", () => twice("file"));
-  // Its types lack that a part may have no name, and no filename.
+  const failRepeated = (name: string) => fail(invalid(name, `Send ${printable(name)} once.`));
+  form.once("filesLimit", () => failRepeated("file"));
+  // Busboy's types omit that a part may lack a name and a filename.
   form.on("field", (name: string | undefined, value) => {
     if (!isName(name)) return fail(malformed());
-    if (received.fields.has(name)) twice(name);
+    if (received.fields.has(name)) failRepeated(name);
     received.fields.set(name, value);
   });
   form.on("file", (name: string | undefined, content, filename: string | undefined) => {
@@ -139,7 +139,7 @@ async function receive(
     content.on("data", (chunk: Buffer) => (received.bytes += chunk.length));
     const file = createWriteStream(path, { flags: "wx", mode: OWNER_ONLY });
     failed.signal.addEventListener("abort", () => file.destroy());
-    // Its error is also the end of the upload.
+    // An error of either stream ends the upload.
     content.once("error", fail);
     file.once("error", fail);
     writing.push(finished(content.pipe(file)).catch(fail));
@@ -173,12 +173,12 @@ function openForm(config: BusboyConfig): BusboyInstance {
 }
 
 function isName(name: string | undefined): name is string {
-  return name !== undefined && name !== "" && name.length <= MAX_NAME;
+  return name !== undefined && name !== "" && name.length <= MAX_NAME_LENGTH;
 }
 
 /** A file's name as the client sent it, which never becomes a path. */
-function nameOf(sent: string): string {
-  return printable(basename(sent.replaceAll("\\", "/"))).slice(0, MAX_NAME) || "file";
+function nameOf(clientName: string): string {
+  return printable(basename(clientName.replaceAll("\\", "/"))).slice(0, MAX_NAME_LENGTH) || "file";
 }
 
 function tooLong(bytes: number): ApiError {

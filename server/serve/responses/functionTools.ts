@@ -28,7 +28,7 @@ function functionOf(tool: unknown, field: string): Tool {
     throw invalid(field, `${field} is not {"type":"function","name":"…","parameters":{…}}.`);
   }
   // Chat templates write the keys in this order, and null values too.
-  const all = Object.entries({ name, description, parameters, strict, ...others });
-  const set = Object.fromEntries(all.filter(([, value]) => isSet(value)));
-  return { type: "function", function: set as unknown as Tool["function"] };
+  const entries = Object.entries({ name, description, parameters, strict, ...others });
+  const fields = Object.fromEntries(entries.filter(([, value]) => isSet(value)));
+  return { type: "function", function: fields as unknown as Tool["function"] };
 }

@@ -26,9 +26,9 @@ const READERS: Record<string, (item: Body, field: string) => Message | undefined
   },
   function_call(item, field) {
     const [id, name] = [stringOf(item, "call_id", field), stringOf(item, "name", field)];
-    const given = stringOf(item, "arguments", field);
-    const call: ToolCall = { id, type: "function", function: { name, arguments: given } };
-    if (argumentsOf(given)) return { role: "assistant", content: null, tool_calls: [call] };
+    const argumentsText = stringOf(item, "arguments", field);
+    const call: ToolCall = { id, type: "function", function: { name, arguments: argumentsText } };
+    if (argumentsOf(argumentsText)) return { role: "assistant", content: null, tool_calls: [call] };
     const path = `${field}.arguments`;
     throw invalid(path, `${path} must be a JSON object, as a string.`);
   },
@@ -92,7 +92,7 @@ type Entry = [item: unknown, field: string];
  */
 function inCallOrder(entries: readonly Entry[]): Entry[] {
   const calls = new Map<string, { order: number; field: string; isAnswered: boolean }>();
-  /** `order`: of an output, its call's; of others -1, so that no output moves before them. */
+  /** An output has its call's order; other items have -1, so that no output moves before them. */
   const sorted: { entry: Entry; order: number }[] = [];
   for (const entry of entries) {
     const [item, field] = entry;
@@ -127,14 +127,14 @@ function messageOf(item: unknown, field: string): Message | undefined {
   // Messages and references may omit their type.
   const isReference = fieldOf(item, "role") === undefined && fieldOf(item, "id") !== undefined;
   const type = fieldOf(item, "type") ?? (isReference ? "item_reference" : "message");
-  const [, read] = Object.entries(READERS).find(([one]) => one === type) ?? [];
+  const [, read] = Object.entries(READERS).find(([name]) => name === type) ?? [];
   if (read) return read(item, field);
   const advice =
     "Send only items of type message, function_call, function_call_output and reasoning.";
   throw invalid(`${field}.type`, `${field} has the type ${JSON.stringify(type)}. ${advice}`);
 }
 
-/** The assistant's last message, extended by calls, or by the answer after its reasoning. */
+/** The assistant's last message with the next one's calls, or with its answer after reasoning. */
 function joined(last: Message | undefined, next: Message): Message | undefined {
   if (last?.role !== "assistant" || next.role !== "assistant") return undefined;
   const { tool_calls: calls = [] } = last;
@@ -160,8 +160,8 @@ function textsOf(item: Body, name: string, parent: string): string | TextPart[] 
   return value.map((part: unknown, at) => {
     const { type, text } = isRecord(part) ? part : {};
     if (TEXT_PARTS.includes(type) && typeof text === "string") return { type: "text", text };
-    const found = `${path}[${at}] has the type ${JSON.stringify(type ?? "?")}.`;
+    const problem = `${path}[${at}] has the type ${JSON.stringify(type ?? "?")}.`;
     const advice = "Send only texts, as parts of type input_text or output_text.";
-    throw invalid(`${path}[${at}]`, `${found} ${advice}`);
+    throw invalid(`${path}[${at}]`, `${problem} ${advice}`);
   });
 }

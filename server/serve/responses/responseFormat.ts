@@ -83,10 +83,10 @@ export const RESPONSE_FORMAT: AnswerFormat = {
     function callEvents(item: ReturnType<typeof callItems>[number]): string {
       const output_index = output.push(item) - 1;
       const at = { item_id: item.id, output_index };
-      const opened = { ...item, status: "in_progress" as const, arguments: "" };
+      const openItem = { ...item, status: "in_progress" as const, arguments: "" };
       const { name, arguments: delta } = item;
       return (
-        event({ type: "response.output_item.added", output_index, item: opened }) +
+        event({ type: "response.output_item.added", output_index, item: openItem }) +
         event({ type: "response.function_call_arguments.delta", ...at, delta }) +
         event({ type: "response.function_call_arguments.done", ...at, name, arguments: delta }) +
         event({ type: "response.output_item.done", output_index, item })
@@ -101,8 +101,8 @@ export const RESPONSE_FORMAT: AnswerFormat = {
           event({ type: "response.in_progress", response })
         );
       },
-      delta({ text: delta, logprobs: more = [] }) {
-        logprobs.push(...more);
+      delta({ text: delta, logprobs: newLogprobs = [] }) {
+        logprobs.push(...newLogprobs);
         return delta === "" ? "" : messageOpening() + textDelta(delta);
       },
       choice(result) {

@@ -1,6 +1,6 @@
 import { answerConstraint, formatIn } from "../answerConstraint.ts";
 import { invalid } from "../apiError.ts";
-import { TOP } from "../chatRequest.ts";
+import { TOP_LOGPROBS_RANGE } from "../chatRequest.ts";
 import { conversationRequest } from "../conversationRequest.ts";
 import { type Body, fieldOf, numberOf, pathIn, recordOf } from "../fields.ts";
 import { type ParsedRequest, deliveryOptions } from "../parsedRequest.ts";
@@ -9,7 +9,7 @@ import { functionTools } from "./functionTools.ts";
 import { inputMessages } from "./inputMessages.ts";
 import { refuseForeign } from "./refuseForeign.ts";
 
-const IDS = ["user", "safety_identifier", "prompt_cache_key"];
+const ID_FIELDS = ["user", "safety_identifier", "prompt_cache_key"];
 const LOGPROBS = "message.output_text.logprobs";
 
 /**
@@ -44,7 +44,7 @@ function textFormat(body: Body, field: string) {
   return fieldOf(text, "format") === undefined ? undefined : formatIn(text, "format", `${field}.`);
 }
 
-/** Their fields are beside the type, not in `function`. */
+/** In this API, a function's fields are beside its type, not in `function`. */
 function functionNames({ tools = [], names = {} }: ReturnType<typeof toolOptions>) {
   const fields = tools.map((_, at) => `tools[${at}]`);
   return Object.fromEntries(fields.map((field) => [`${field}.function`, names[field] ?? field]));
@@ -52,11 +52,11 @@ function functionNames({ tools = [], names = {} }: ReturnType<typeof toolOptions
 
 function logprobsOf(body: Body): number | undefined {
   const included = fieldOf(body, "include") ?? [];
-  const isText = (one: unknown) => typeof one === "string";
+  const isText = (item: unknown) => typeof item === "string";
   if (!Array.isArray(included) || !included.every(isText)) {
     throw invalid(pathIn("include", included, isText), "include must be a list of strings.");
   }
-  const top = numberOf(body, "top_logprobs", TOP);
+  const top = numberOf(body, "top_logprobs", TOP_LOGPROBS_RANGE);
   return included.includes(LOGPROBS) ? (top ?? 0) : top || undefined;
 }
 
@@ -92,6 +92,6 @@ function settingsOf(body: Body, reasoning: Body, { tools, toolChoice }: ToolOpti
     top_logprobs: fieldOf(body, "top_logprobs") ?? 0,
     top_p: fieldOf(body, "top_p") ?? 1,
     truncation: "disabled",
-    ...Object.fromEntries(IDS.map((name) => [name, idOf(body, name)])),
+    ...Object.fromEntries(ID_FIELDS.map((name) => [name, idOf(body, name)])),
   };
 }

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { PAIR_FORMAT } from "../../../../engines/dataset/pair.ts";
 import { recordFormat } from "../../../../engines/dataset/records/recordFormat.ts";
 import { parseRow } from "../../../../engines/dataset/row.ts";
-import { WORDS, inApiWords } from "../../../../server/serve/fineTuning/apiWords.ts";
+import { API_ADVICE, inApiWords } from "../../../../server/serve/fineTuning/apiWords.ts";
 
 const user = { role: "user", content: "1" };
 
@@ -33,5 +33,5 @@ it("every sentence in Kit's words is one that Kit says", () => {
   const files = execFileSync("git", ["ls-files", "engines"], { encoding: "utf8" }).split("\n");
   const sources = files.filter((file) => file.endsWith(".ts"));
   const all = sources.map((file) => readFileSync(file, "utf8")).join("\n");
-  expect(Object.keys(WORDS).filter((words) => !all.includes(words))).toEqual([]);
+  expect(Object.keys(API_ADVICE).filter((words) => !all.includes(words))).toEqual([]);
 });
