@@ -45,7 +45,7 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
   if (!tokenizer) {
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `There is no ${path}. Name the directory of a model or a checkpoint.`,
+      `There is no ${path}. Pass the directory of a model or a checkpoint.`,
     );
   }
   const completed = withSidecarFiles(files, tokenizer);

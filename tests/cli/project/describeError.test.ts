@@ -94,7 +94,7 @@ test.each([
   [
     "loadModel",
     "loadModel(`nowhere`)",
-    /^There is no \S+\/nowhere\/config\.json\. Name the directory of a model or a checkpoint\.$/,
+    /^There is no \S+\/nowhere\/config\.json\. Pass the directory of a model or a checkpoint\.$/,
   ],
 ])(
   "what Kit refuses in a callback is placed where it was called: %s",

@@ -174,7 +174,7 @@ test.each([
 
 test("a directory without a checkpoint, or with another kind of model, is a clear error", () => {
   const path = scratchDirectory();
-  expect(() => openCheckpoint(path)).toThrow(/There is no .*config\.json\. Name the directory/);
+  expect(() => openCheckpoint(path)).toThrow(/There is no .*config\.json\. Pass the directory/);
   writeFileSync(join(path, "config.json"), '{"model_type":"gpt2"}');
   expect(() => openCheckpoint(path)).toThrow(/config\.json is gpt2\. Use one of/);
   writeFileSync(join(path, "config.json"), "{");

@@ -58,7 +58,7 @@ function problemOf(path: string): string {
     const { code, message } = error as KitError;
     expect(code).toBe("CHECKPOINT_INVALID");
     expect(message).toMatch(
-      /^.+[^.]: [^:]+\.$|^.+\. (Use|Save|Name|If|Write|Merge|Train) [^.]+(\.safetensors|\.json; if not, download it again)?\.$/,
+      /^.+[^.]: [^:]+\.$|^.+\. (Use|Save|Name|Pass|If|Write|Merge|Train) [^.]+(\.safetensors|\.json; if not, download it again)?\.$/,
     );
     return message;
   }
@@ -180,7 +180,7 @@ test("pickled weights alone are refused, and shards outside of the directory", (
   }
   const shards = { a: "a.safetensors", b: "b.safetensors" };
   writeFileSync(join(path, "model.safetensors.index.json"), JSON.stringify({ weight_map: shards }));
-  expect(problemOf(path)).toMatch(/There is no .*a\.safetensors\. Name the directory/);
+  expect(problemOf(path)).toMatch(/There is no .*a\.safetensors\. Pass the directory/);
 });
 
 test.each(["null", "7", "[]", '"text"'])(

@@ -222,6 +222,6 @@ test("a file of a tokenizer that cannot be copied is refused before a step is tr
   execFileSync("mkfifo", [join(model, "vocab.json")]);
   await expect(run(tinyConfig({ model }))).rejects.toMatchObject({
     code: "CHECKPOINT_INVALID",
-    message: expect.stringMatching(/vocab\.json is not a regular file\. Name the directory/),
+    message: expect.stringMatching(/vocab\.json is not a regular file\. Pass the directory/),
   });
 });

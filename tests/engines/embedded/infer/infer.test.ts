@@ -122,7 +122,7 @@ test("loading what is no checkpoint is a clear error, and another load then work
   const engine = createEmbeddedEngine();
   await expect(engine.load(scratchDirectory())).rejects.toMatchObject({
     code: "CHECKPOINT_INVALID",
-    message: expect.stringContaining("Name the directory of a model"),
+    message: expect.stringContaining("Pass the directory of a model"),
   });
   const model = await engine.load(randomModel());
   await model.close();
