@@ -78,13 +78,11 @@ export function summarizeJob(project: string, job: Job): JobSummary {
 }
 
 function withLoss(
-  previous: LossSummary | undefined,
+  before: LossSummary | undefined,
   { loss: last, step = NaN }: Record<string, number>,
 ): LossSummary | undefined {
-  if (last === undefined) return previous;
-  return previous && previous.best <= last
-    ? { ...previous, last }
-    : { last, best: last, bestStep: step };
+  if (last === undefined) return before;
+  return before && before.best <= last ? { ...before, last } : { last, best: last, bestStep: step };
 }
 
 function textOf(value: unknown): string | undefined {

@@ -50,7 +50,6 @@ export function createJobStore(
   let isFrozen = false;
   let expiredAt = -Infinity;
 
-  /** Caches an owner check for a while. */
   function cached(observe: () => OwnerObservation): () => OwnerObservation {
     let lastCheck: { observation: OwnerObservation; at: number } | undefined;
     return () => {

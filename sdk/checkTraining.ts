@@ -13,7 +13,6 @@ interface CheckTrainingOptions extends Omit<CheckOptions, "config"> {
   onRows?: () => void;
   /** Called before steps are timed, on other threads or in a subprocess. */
   onTiming?: () => void;
-  /** Skips the timing. */
   isUntimed?: boolean;
 }
 
@@ -65,17 +64,13 @@ export async function checkTraining(
     remove();
   }
 
-  async function timeOf(
-    check: TrainingCheck,
-    materializedConfig: JobConfig,
-  ): Promise<TrainingTime | undefined> {
+  async function timeOf(check: TrainingCheck, ready: JobConfig): Promise<TrainingTime | undefined> {
     const { signal = new AbortController().signal } = options;
     try {
-      if (check.memoryBytes > process.availableMemory())
-        throw new Error("too little memory is free");
+      if (check.memoryBytes > process.availableMemory()) throw new Error("too little free memory");
       return await measureTime({
         engine,
-        config: materializedConfig,
+        config: ready,
         started: check.started,
         directory,
         signal,

@@ -108,7 +108,6 @@ export async function materializedConfig(config: JobConfig, directory: string): 
   return materializedConfig(config, directory);
 }
 
-/** The engine used where none is given. */
 export function createDefaultEngine(): Engine {
   return createEmbeddedEngine();
 }

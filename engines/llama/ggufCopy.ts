@@ -18,8 +18,7 @@ interface GgufRequest {
 }
 
 /**
- * Converts a model to a GGUF file in a cache in its folder, unless one is there and the model hasn't changed. Only one
- * of several processes writes it.
+ * Keeps a model's GGUF file in the model's folder until the model changes. Only one of several processes writes it.
  * @returns its path
  * @throws KitError as `exportModel`; `CHECKPOINT_UNWRITABLE` if the model's folder isn't writable
  */

@@ -107,9 +107,7 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
 }
 
 function cannotLoad(file: string, cause: unknown): KitError {
-  const isOutOfMemory =
-    (cause as Error | undefined)?.constructor.name === "InsufficientMemoryError";
-  if (isOutOfMemory) {
+  if ((cause as Error | undefined)?.constructor.name === "InsufficientMemoryError") {
     return new KitError(
       "OUT_OF_MEMORY",
       `llama.cpp has too little memory for ${file} (${messageOf(cause)}). Use a smaller type, such as q8_0, or end other programs.`,

@@ -41,22 +41,18 @@ export function createSequencePool({ sequences, vocabulary, answerBits }: Sequen
 
   async function readWith(sequence: LlamaSequence, reader: Reader): Promise<void> {
     const { tokens, logitsFrom, needsAllLogits = false, take, allowed, isCancelled } = reader;
-    let position = Math.min(
-      commonLength(sequence.contextTokens, tokens),
-      logitsFrom,
-      tokens.length - 1,
-    );
-    await truncate(sequence, position);
+    let pos = Math.min(commonLength(sequence.contextTokens, tokens), logitsFrom, tokens.length - 1);
+    await truncate(sequence, pos);
     let usesAllLogits = needsAllLogits;
     for (;;) {
       if (isCancelled()) throw new Error("cancelled");
-      if (position < logitsFrom) {
-        const end = Math.min(logitsFrom, position + BLOCK);
-        await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(position, end));
-        position = end;
+      if (pos < logitsFrom) {
+        const end = Math.min(logitsFrom, pos + BLOCK);
+        await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(pos, end));
+        pos = end;
         continue;
       }
-      const chunk = tokens.slice(position, position + CHUNK_POSITIONS);
+      const chunk = tokens.slice(pos, pos + CHUNK_POSITIONS);
       const results = await sequence.controlledEvaluate(
         chunk.map((token) => [token, usesAllLogits ? ALL : TOP]),
       );
@@ -67,10 +63,10 @@ export function createSequencePool({ sequences, vocabulary, answerBits }: Sequen
         usesAllLogits = needsAllLogits || hasNoneAllowed;
         // None of the top tokens is allowed: repeat with all logits.
         if (hasNoneAllowed) {
-          await truncate(sequence, position);
+          await truncate(sequence, pos);
           break;
         }
-        position++;
+        pos++;
         if (take(next)) return;
       }
     }

@@ -16,7 +16,6 @@ export type Mode = "train" | "check" | "config" | "answer";
 
 /** A Python process of the engine. */
 export interface Child {
-  /** Sends a line. */
   send: (message: object) => void;
   /** Settles once the process has exited; resolves with its last message. */
   ended: Promise<PythonMessage>;

@@ -53,7 +53,7 @@ export async function createJob({
     isPretrained: isPretrained(config.model),
   };
   if (source.kind === "untrained") {
-    return { ...job, model: { base: writeInitialWeights(source.dimensions, config, directory) } };
+    return { ...job, model: { base: writeWeights(source.dimensions, config, directory) } };
   }
   const { repo = "" } = parseHubName(source.name) ?? {};
   const hub = source.commit === undefined ? undefined : { repo, commit: source.commit };
@@ -61,11 +61,7 @@ export async function createJob({
 }
 
 /** Writes random weights: with LoRA as the base, which stays; otherwise to a folder that `removePartial` deletes. */
-function writeInitialWeights(
-  shape: Dimensions,
-  { lora, seed }: TrainConfig,
-  directory: string,
-): string {
+function writeWeights(shape: Dimensions, { lora, seed }: TrainConfig, directory: string): string {
   const folder = lora ? BASE_DIRECTORY : partialFolder("start");
   const path = join(directory, ARTIFACTS, folder);
   const exists = existsSync(join(path, "config.json"));

@@ -1,7 +1,6 @@
 import type { PythonOptions } from "../../protocol/engineOptions.ts";
 import { type Interpreter, findInterpreter } from "./interpreter.ts";
 
-/** The Python of an engine. */
 export interface Python {
   /** @throws KitError `PYTHON_NOT_FOUND` */
   find: () => Interpreter;

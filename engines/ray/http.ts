@@ -11,7 +11,6 @@ const MAX_BYTES = 16 * 2 ** 20;
 /** Ray's own response to a missing or wrong token. */
 const RAY_REFUSAL = /^(Unauthorized|Forbidden): .*token/;
 
-/** A response, whatever its status. */
 export interface HttpResponse {
   status: number;
   body: Buffer;

@@ -92,7 +92,6 @@ function areStrings(...values: unknown[]): boolean {
   return values.every((value) => typeof value === "string");
 }
 
-/** Whether it locates and describes a checkpoint's files. */
 export function isStoredCheckpoint(value: unknown): value is StoredCheckpoint {
   if (!isRecord(value) || typeof value["path"] !== "string" || !isRecord(value["files"]))
     return false;

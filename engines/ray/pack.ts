@@ -81,10 +81,8 @@ export function withCode(
     max_failures: maxFailures,
     names: data.names,
   };
-  const ownFiles = [
-    ...codeFiles(),
-    { path: "job.json", bytes: Buffer.from(JSON.stringify(rayJob)) },
-  ];
+  const bytes = Buffer.from(JSON.stringify(rayJob));
+  const ownFiles = [...codeFiles(), { path: "job.json", bytes }];
   return [...ownFiles, ...data.files(ownFiles)];
 }
 

@@ -56,7 +56,6 @@ function stageName(folder: string): string {
   return digest.slice(0, NAME_LENGTH);
 }
 
-/** Quotes a word for a shell. */
 function shellQuoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }

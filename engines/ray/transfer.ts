@@ -10,7 +10,6 @@ import type { StoredCheckpoint } from "./messages.ts";
 /** Attempts per file if the connection breaks. */
 const MAX_ATTEMPTS = 3;
 
-/** Reads a file by name. */
 type Source = (name: string) => AsyncIterable<Buffer>;
 
 interface TransferOptions {

@@ -51,8 +51,7 @@ export function zipSize(files: readonly { path: string; size: number }[]): numbe
 function record(sizes: string, ...values: number[]): Buffer {
   const widths = [...sizes].map(Number);
   const bytes = Buffer.alloc(widths.reduce((sum, width) => sum + width, 0));
-  let offset = 0;
-  for (const [i, width] of widths.entries())
-    offset = bytes.writeUIntLE(values[i] ?? 0, offset, width);
+  let end = 0;
+  for (const [i, width] of widths.entries()) end = bytes.writeUIntLE(values[i] ?? 0, end, width);
   return bytes;
 }

@@ -125,7 +125,6 @@ export function watchDetachedJobs(project: string, jobs: JobStore): () => string
   };
 }
 
-/** The jobs; empty if unreadable. */
 function listOrEmpty(jobs: Pick<JobStore, "list">): readonly Job[] {
   try {
     return jobs.list();

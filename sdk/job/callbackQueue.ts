@@ -42,7 +42,6 @@ export interface CallbackQueue {
 
 export interface CallbackQueueOptions {
   onError: (error: unknown) => void;
-  /** Called with notes for people. */
   onNote: (text: string) => void;
   /** Whether the trainer has the callback. */
   has: (name: CallbackName) => boolean;
@@ -117,9 +116,8 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
 function waitingNote(calls: readonly Call[], has: CallbackQueueOptions["has"]): string | undefined {
   const counts = new Map<CallbackName, number>();
   for (const { name } of calls) if (has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const callbackCounts = [...counts].map(([name, count]) => `${formatCount(count)} of ${name}`);
-  const waiting =
-    callbackCounts.length > 0 ? [`waiting for callbacks: ${callbackCounts.join(", ")}`] : [];
+  const counted = [...counts].map(([name, count]) => `${formatCount(count)} of ${name}`);
+  const waiting = counted.length > 0 ? [`waiting for callbacks: ${counted.join(", ")}`] : [];
   const notes = [...(calls[0]?.preparation ? [calls[0].preparation.note()] : []), ...waiting];
   return notes.length > 0 ? notes.join("; ") : undefined;
 }

@@ -61,8 +61,7 @@ export function createEarlyStopping({
   function resume(evaluations: readonly MetricEvent[], maxSteps: number): void {
     steps = maxSteps;
     // Evaluations from before the metric existed don't count.
-    const scored = evaluations.filter((event) => event.event !== EVALUATED || scoreOf(event));
-    scored.forEach(recordEvent);
+    evaluations.filter((past) => past.event !== EVALUATED || scoreOf(past)).forEach(recordEvent);
     isOver = stopStep !== undefined;
   }
 

@@ -22,11 +22,9 @@ export function createJobEvaluation(run: Run): JobEvaluation {
   const { config, metrics, callbacks, calls, checkpoints, progress, record } = run;
   const { directory } = run.owned;
   const recorded = run.recorded?.events ?? [];
-  const recordedEvaluations = recorded.flatMap(({ event, data }) =>
-    event === EVALUATED ? data : [],
-  );
+  const evaluated = recorded.flatMap((past) => (past.event === EVALUATED ? past.data : []));
   let evaluation: Evaluation | undefined;
-  let before = recordedEvaluations.find(({ step }) => step === 0);
+  let before = evaluated.find(({ step }) => step === 0);
 
   function recordEvaluated(data: Evaluated): void {
     const event = { event: EVALUATED, data } as const;
@@ -43,13 +41,9 @@ export function createJobEvaluation(run: Run): JobEvaluation {
   }
 
   function callBack(data: Evaluated): unknown {
-    const { lowerIsBetter: _, ...publicFields } = data;
+    const { lowerIsBetter: _, ...context } = data;
     const job = jobWithStatus(run, "running");
-    return callbacks.onEvaluated?.({
-      job,
-      ...publicFields,
-      ...(before && { before: before.metrics }),
-    });
+    return callbacks.onEvaluated?.({ job, ...context, ...(before && { before: before.metrics }) });
   }
 
   /** Evaluates in order with the callbacks. */
@@ -95,7 +89,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
       if (!evaluate || !metrics) return;
       evaluation = await createEvaluation(run, materializedConfig, evaluate, metrics);
       if (recorded.length > 0) {
-        const evaluatedSteps = new Set(recordedEvaluations.map(({ step }) => step));
+        const evaluatedSteps = new Set(evaluated.map(({ step }) => step));
         if (!before && !from) enqueue(0, evaluation.evaluateInitialModel);
         for (const artifact of progress.saved.result()) {
           // Artifacts of earlier steps are copies.

@@ -149,10 +149,8 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     for (const event of events) {
       if (event.event === "training.started" && from) {
         continueJob(event.data, from, () => {});
-        const earlier = checkpointSteps(join(directory, ARTIFACTS)).filter(
-          (each) => each <= from.step,
-        );
-        for (const each of earlier) {
+        const steps = checkpointSteps(join(directory, ARTIFACTS));
+        for (const each of steps.filter((earlier) => earlier <= from.step)) {
           addEarlier({ step: each, path: `${ARTIFACTS}/${checkpointFolder(each)}` });
         }
       }

@@ -90,9 +90,8 @@ export function createSavedArtifacts(
       const winner = best();
       if (!winner) return [...saved];
       const marked = { ...winner, best: true };
-      if (!loadBestModelAtEnd)
-        return saved.map((artifact) => (artifact === winner ? marked : artifact));
-      return [...saved.filter((artifact) => artifact !== winner), marked];
+      if (!loadBestModelAtEnd) return saved.map((each) => (each === winner ? marked : each));
+      return [...saved.filter((each) => each !== winner), marked];
     },
     removeUnknown() {
       const known = saved.map((artifact) => artifact.directory);

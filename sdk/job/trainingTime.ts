@@ -29,8 +29,7 @@ interface TimedTraining {
 const TIMED_STEPS = 2;
 /** Time limit of both steps. */
 const MAX_MS = 60_000;
-/** A step that no run reaches. */
-const NEVER = 1_000_000_000;
+const UNREACHABLE_STEP = 1_000_000_000;
 /** Number of generated tokens to time. */
 const TIMED_TOKENS = 16;
 /** The backward pass takes twice as long. */
@@ -61,7 +60,7 @@ async function speedOf({ engine, config, directory, signal }: TimedTraining): Pr
   mkdirSync(folder);
   try {
     await runEngine(engine, {
-      config: { ...config, saveSteps: NEVER, evalSteps: NEVER },
+      config: { ...config, saveSteps: UNREACHABLE_STEP, evalSteps: UNREACHABLE_STEP },
       directory: folder,
       signal,
       trainingEnded,

@@ -2,7 +2,6 @@ import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration, withDigits } from "../../protocol/format.ts";
 import { MAX_CONCURRENT } from "./answerRows.ts";
 
-/** Progress of answering rows. */
 export interface AnswerProgress {
   /** Starts the clock. */
   begin: () => void;

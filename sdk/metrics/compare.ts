@@ -37,7 +37,6 @@ export interface Comparison {
   wrong: WrongRow[];
 }
 
-/** Answers to compare. */
 export interface Compared {
   after: readonly Answered[];
   /** The other model's answers to the same rows, in the same order. */

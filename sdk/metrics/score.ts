@@ -17,7 +17,6 @@ const NOTE_MS = 10_000;
 /** Characters of a prompt shown in an error. */
 const SHOWN_LENGTH = 60;
 
-/** Scores of answers. */
 export interface Scores {
   /** Values over all answers by metric; a metric that scored no answer has none. */
   values: Record<string, number>;
@@ -147,11 +146,8 @@ function notANumber(name: string, subject: string, value: unknown): KitError {
 
 function metricThrew(name: string, subject: string, cause: unknown): KitError {
   const error = asError(cause);
-  const message = messageOf(error) || `${error.name} without a message`;
-  return metricFailed(
-    `The metric ${name} failed on ${subject}: ${withLocation(message, error)}`,
-    cause,
-  );
+  const message = withLocation(messageOf(error) || `${error.name} without a message`, error);
+  return metricFailed(`The metric ${name} failed on ${subject}: ${message}`, cause);
 }
 
 function metricFailed(message: string, cause?: unknown): KitError {

@@ -2,7 +2,6 @@ import type { Answered } from "../../protocol/metric.ts";
 import { exactMatch } from "../metrics.ts";
 import type { Scores } from "./score.ts";
 
-/** A row whose answer is wrong. */
 export interface WrongRow extends Pick<Answered, "row"> {
   input: string;
   expected: string;

@@ -34,10 +34,8 @@ export interface Artifact extends SavedArtifact {
   fetch: (options?: ArtifactFetchOptions) => Promise<void>;
 }
 
-/** Options of a transfer. */
 export type ArtifactFetchOptions = Pick<FetchOptions, "signal" | "onProgress">;
 
-/** What a job's artifacts have in common. */
 export interface ArtifactContext {
   /** Absolute path of the job's directory. */
   directory: string;
@@ -119,7 +117,6 @@ function assertExists(path: string): string {
   );
 }
 
-/** The part of an engine that fetches artifacts. */
 export type Fetcher = Pick<Engine, "remote">;
 
 /**

@@ -23,10 +23,7 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
       withCallerStack(stream, () => answer(request, { onDelta, signal })),
     );
 
-  async function answer(
-    request: InferRequest,
-    { onDelta, signal }: StreamOptions,
-  ): Promise<InferResult> {
+  async function answer(request: InferRequest, { onDelta, signal }: Output): Promise<InferResult> {
     const checked = await checkRequest(request);
     const invalidDelta = new AbortController();
     const all = [checked.signal, signal, end, ...(onDelta ? [invalidDelta.signal] : [])];
@@ -55,7 +52,7 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
 }
 
 /** Where to pass deltas, and the signal that stops the answer. */
-interface StreamOptions {
+interface Output {
   onDelta?: ((delta: InferDelta) => void) | undefined;
   signal?: AbortSignal;
 }

@@ -24,7 +24,7 @@ const PROBLEMS: readonly [option: string, find: (request: Request) => string | u
   ["pattern", problemOfPattern],
   ["toolChoice", problemOfToolChoice],
   ["parallelToolCalls", problemOfParallelCalls],
-  ["choices", problemOfCombination],
+  ["choices", problemOfMix],
 ];
 
 function problemOfStop({ stop }: Request): string | undefined {
@@ -78,13 +78,7 @@ function problemOfParallelCalls({ parallelToolCalls }: Request): string | undefi
 }
 
 /** These options exclude each other. */
-function problemOfCombination({
-  stop,
-  choices,
-  schema,
-  pattern,
-  toolChoice,
-}: Request): string | undefined {
+function problemOfMix({ stop, choices, schema, pattern, toolChoice }: Request): string | undefined {
   const requiresCall = toolChoice === "required" || isRecord(toolChoice);
   const given = [
     ...(choices === undefined ? [] : ["choices"]),

@@ -38,11 +38,9 @@ export function refuseContradictions(
   }
   const metrics = evaluate?.metrics ?? {};
   const logged = Object.keys(rulesOf(trainingOptions.objective).metrics);
-  const duplicate = logged.find((name) => mayHaveValue(metrics, name));
-  if (duplicate !== undefined) {
-    throw invalid(
-      `the objective already has a metric "${duplicate}". Rename the one in "evaluate".`,
-    );
+  const taken = logged.find((name) => mayHaveValue(metrics, name));
+  if (taken !== undefined) {
+    throw invalid(`the objective already has a metric "${taken}". Rename the one in "evaluate".`);
   }
   if (
     !isLogged(metricForBestModel, trainingOptions.objective) &&

@@ -61,7 +61,5 @@ export const NESTED_SYNONYMS: Record<string, Synonyms> = {
 export function nameFor(word: string, words: Synonyms): string | undefined {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_]/g, "");
   const written = plain(word);
-  return Object.keys(words).find((name) =>
-    words[name]!.some((synonym) => plain(synonym) === written),
-  );
+  return Object.keys(words).find((name) => words[name]!.some((each) => plain(each) === written));
 }

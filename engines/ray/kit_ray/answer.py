@@ -117,10 +117,8 @@ class RequestDispatcher:
         self.group = None
         self.channel.note("another job waits for GPUs: inference continues on the cluster's CPUs")
         self._start()
-        requests = [self.current, self.load]
-        self.waiting.extendleft(
-            request for request in requests if request and request["type"] != "cancel"
-        )
+        requests = (self.current, self.load)
+        self.waiting.extendleft(each for each in requests if each and each["type"] != "cancel")
         self.current = None
 
 

@@ -56,8 +56,7 @@ class Reports:
         self.job = job
         self.channel = channel
         self.is_started = False
-        # The last step reported, by event.
-        self.last_step: dict[str, int] = {}
+        self.last_steps: dict[str, int] = {}
         # On the driver's node: if that is lost, so is the job.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self.collector = (
@@ -80,9 +79,9 @@ class Reports:
         if kind == "event":
             event = message["event"]
             name, step = event["event"], event["data"]["step"]
-            if step <= self.last_step.get(name, 0):
+            if step <= self.last_steps.get(name, 0):
                 return
-            self.last_step[name] = step
+            self.last_steps[name] = step
         elif kind == "started":
             if self.is_started:
                 return

@@ -54,9 +54,9 @@ def actor_options(group: PlacementGroup | None) -> dict[str, Any]:
 
 def node_with_most_memory() -> str:
     """The node with the most memory; among equals, not the driver's, which is the head."""
-    driver_node = ray.get_runtime_context().get_node_id()
+    driver = ray.get_runtime_context().get_node_id()
     nodes = [node for node in ray.nodes() if node["Alive"]]
     best = max(
-        nodes, key=lambda node: (node["Resources"].get("memory", 0), node["NodeID"] != driver_node)
+        nodes, key=lambda node: (node["Resources"].get("memory", 0), node["NodeID"] != driver)
     )
     return str(best["NodeID"])

@@ -66,17 +66,17 @@ def train_here(job: Job, collector: Any) -> None:
     attempt, name = broadcast_from_rank_zero((attempt, newest(announced, latest_reported())))
     channel = WorkerChannel(job, collector if is_first else None, attempt)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
-        local_job = job.on_this_node(directory)
+        node_job = job.on_this_node(directory)
         if name:
-            local_job["resumeFrom"] = open_checkpoint(join_storage(job.results(), name), stack)
-        elif local_job["resumeFrom"]:
-            local_job["resumeFrom"] = open_checkpoint(
-                local_job["resumeFrom"], stack, "RESUME_INVALID"
+            node_job["resumeFrom"] = open_checkpoint(join_storage(job.results(), name), stack)
+        elif node_job["resumeFrom"]:
+            node_job["resumeFrom"] = open_checkpoint(
+                node_job["resumeFrom"], stack, "RESUME_INVALID"
             )
         try:
             if attempt > 1:
-                channel.report_loss(name, local_job["resumeFrom"] if name else None)
-            train(local_job, channel, threading.Event())
+                channel.report_loss(name, node_job["resumeFrom"] if name else None)
+            train(node_job, channel, threading.Event())
         except KitError as error:
             if not name or error.code != "RESUME_INVALID":
                 raise

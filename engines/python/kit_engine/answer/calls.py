@@ -9,8 +9,7 @@ from .loaded import Loaded
 
 
 def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
-    """The calls as the template writes them in an answer, without the stop token; empty if it
-    doesn't support them."""
+    """The calls as the template writes them, without a stop token; empty if it supports none."""
     tokenizer = loaded.tokenizer
     if tokenizer.chat_template is None:
         return ""

@@ -35,8 +35,7 @@ def choose(
                 f"this model's maximum context length is {loaded.context} tokens.",
                 too_long_fault(request),
             )
-    # A token may span the boundary of prompt and answer, so scoring starts after the prefix that
-    # all tokenizations share.
+    # A token may span prompt and answer, so scoring starts where the tokenizations differ.
     start = max(1, min(shared_prefix_length(prompt, ids) for ids in sequences))
     tails = [ids[start:] for ids in sequences]
     scores: list[float] = []
@@ -76,17 +75,15 @@ def choose(
 def tail_logprobs(
     loaded: Loaded, head: list[int], tails: list[list[int]], is_cancelled: Callable[[], bool]
 ) -> Iterator[Any]:
-    """Yields for each tail the log probabilities of the next token after the head and after each of
-    the tail's tokens [tail + 1, vocabulary]. Runs the head only once if its KV cache can be copied.
-    """
+    """Yields for each tail the log probabilities after the head and after each of the tail's tokens
+    [tail + 1, vocabulary]. Runs the head only once if its KV cache can be copied."""
     device, vocabulary = loaded.device.name, len(loaded.suppressed)
     with torch.inference_mode():
         head_output = loaded.model(input_ids=torch.tensor([head], device=device), use_cache=True)
         after_head = log_softmax(head_output.logits[0, -1:])
         head_cache = getattr(head_output, "past_key_values", None)
         can_copy = type(head_cache).__name__ == "DynamicCache" and head_cache.is_croppable
-        # What each row starts with.
-        repeated = [] if can_copy else head
+        prefix = [] if can_copy else head
         done = 0
         while done < len(tails):
             if is_cancelled():
@@ -95,10 +92,8 @@ def tail_logprobs(
             for tail in tails[done:]:
                 length = max(longest, len(tail))
                 rows = len(batch) + 1
-                positions = rows * (len(repeated) + length)
-                is_full = (
-                    positions * vocabulary > MAX_LOGITS or rows * (len(head) + length) > MAX_TOKENS
-                )
+                entries = rows * (len(prefix) + length) * vocabulary
+                is_full = entries > MAX_LOGITS or rows * (len(head) + length) > MAX_TOKENS
                 if batch and is_full:
                     break
                 longest = length
@@ -107,7 +102,7 @@ def tail_logprobs(
             logits = None
             if longest > 0:
                 # Right padding doesn't affect earlier positions.
-                rows = [repeated + tail + [0] * (longest - len(tail)) for tail in batch]
+                rows = [prefix + tail + [0] * (longest - len(tail)) for tail in batch]
                 cache = copy.deepcopy(head_cache) if can_copy else None
                 if cache is not None:
                     cache.batch_repeat_interleave(len(batch))
@@ -120,7 +115,7 @@ def tail_logprobs(
                 if not tail or logits is None:
                     yield after_head
                     continue
-                tail_logits = logits[row, len(repeated) : len(repeated) + len(tail)]
+                tail_logits = logits[row, len(prefix) : len(prefix) + len(tail)]
                 yield torch.cat([after_head, log_softmax(tail_logits)])
 
 

@@ -23,11 +23,8 @@ class TextTokens:
     """
 
     def __init__(self, token_bytes: TokenBytes, suppressed: Any, stop_token_ids: set[int]) -> None:
-        text_ids = [
-            int(token)
-            for token in (~suppressed).nonzero()[:, 0]
-            if int(token) not in stop_token_ids
-        ]
+        allowed_ids = (~suppressed).nonzero()[:, 0].tolist()
+        text_ids = [token for token in allowed_ids if token not in stop_token_ids]
         texts = [(token, token_bytes.of(token)) for token in text_ids]
         allowed = [(token, text) for token, text in texts if 0 < len(text) <= MAX_TOKEN_BYTES]
         self.vocabulary = len(suppressed)
@@ -41,10 +38,7 @@ class TextTokens:
 
 
 class TokenMasks:
-    """The allowed tokens in each state of a grammar.
-
-    :param spec, count: as of `Grammar`
-    """
+    """The allowed tokens in each state of a `Grammar` of the same spec and count."""
 
     def __init__(self, spec: str, count: int, tokens: TextTokens) -> None:
         self.tokens = tokens

@@ -24,10 +24,8 @@ class TokenBytes:
         self.added = tokenizer.added_tokens_decoder
         backend = getattr(tokenizer, "backend_tokenizer", None)
         decoder = str(backend.decoder) if backend else ""
-        # Whether a token's text doesn't depend on other tokens.
-        self.is_context_free = bool(decoder) and not any(
-            kind in decoder for kind in MULTI_TOKEN_DECODERS
-        )
+        depends_on_others = any(kind in decoder for kind in MULTI_TOKEN_DECODERS)
+        self.is_context_free = bool(decoder) and not depends_on_others
         self.is_byte_level = "ByteLevel" in decoder
         # Without a decoder, the library joins tokens with spaces.
         self.joins_with_spaces = decoder == "None"

@@ -71,12 +71,8 @@ class Inspection:
         def quantile(share: float) -> int:
             return lengths[math.ceil(share * len(lengths)) - 1]
 
-        tokens = {
-            "least": lengths[0],
-            "median": quantile(0.5),
-            "p95": quantile(0.95),
-            "most": lengths[-1],
-        }
+        median, p95 = quantile(0.5), quantile(0.95)
+        tokens = {"least": lengths[0], "median": median, "p95": p95, "most": lengths[-1]}
         found: dict[str, Any] = {
             "forms": dict(self.formats),
             "tokens": tokens,
@@ -91,11 +87,8 @@ class Inspection:
         # Some answers in plain text may begin with a bracket, so most must.
         if self.json_answers * 2 > self.answers:
             first = {"first": self.invalid_json[0]} if self.invalid_json else {}
-            found["json"] = {
-                "answers": self.json_answers,
-                "broken": len(self.invalid_json),
-                **first,
-            }
+            broken = len(self.invalid_json)
+            found["json"] = {"answers": self.json_answers, "broken": broken, **first}
         return found
 
     def _add_answer(self, text: str, where: str) -> None:

@@ -46,18 +46,14 @@ class Markup:
         """One of the template's own tokens in a text."""
         if not self.has_template or not self.own_tokens:
             return None
-        found = re.search(
-            "|".join(map(re.escape, sorted(self.own_tokens, key=len, reverse=True))), text
-        )
+        longest_first = sorted(self.own_tokens, key=len, reverse=True)
+        found = re.search("|".join(map(re.escape, longest_first)), text)
         return found and found[0]
 
     def foreign_token_in(self, text: str) -> str | None:
         """Another model's special token, which this tokenizer splits into ordinary tokens."""
-        markers = MARKERS.findall(text)
-        return next(
-            (text for text in markers if text not in self.added and text not in self.template_text),
-            None,
-        )
+        markers = (each for each in MARKERS.findall(text) if each not in self.added)
+        return next((each for each in markers if each not in self.template_text), None)
 
 
 def markup_of(tokenizer: Any) -> Markup:
@@ -72,9 +68,7 @@ def read_markup(tokenizer: Any) -> Markup:
     rendered = [try_render(messages, tokenizer) for messages in CONVERSATIONS if has_template]
     template_text = "".join(rendered)
     tokens = tokenizer.added_tokens_decoder.values()
-    special = [
-        token.content for token in tokens if token.special and token.content in template_text
-    ]
+    special = [t.content for t in tokens if t.special and t.content in template_text]
     bos = tokenizer.bos_token or ""
     stop_texts = [tokenizer.convert_ids_to_tokens(token) for token in stop_tokens_of(tokenizer)]
     before, _, after = (

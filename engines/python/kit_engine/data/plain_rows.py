@@ -78,10 +78,7 @@ def value_of(name: str, value: Any) -> Any:
         fail(f'"{name}" is not a list of messages')
     messages = [message_of(f"{name}[{i}]", message) for i, message in enumerate(value)]
     if name == "prompt":
-        return [
-            message | {"weight": 0} if message["role"] == "assistant" else message
-            for message in messages
-        ]
+        return [m | {"weight": 0} if m["role"] == "assistant" else m for m in messages]
     ends = [messages[0]["role"], messages[-1]["role"]] if name != "messages" else []
     if any(role != "assistant" for role in ends) or not any(map(is_learned, messages)):
         fail(f'"{name}" has no answer to learn, or begins or ends with another role')
@@ -105,12 +102,8 @@ def message_of(name: str, value: Any) -> Message:
 
 def is_empty(answer: str | list[Message]) -> bool:
     messages = [{"content": answer}] if isinstance(answer, str) else answer
-    texts = [
-        message["content"]
-        for message in messages
-        if message.get("role", "assistant") == "assistant" and "tool_calls" not in message
-    ]
-    return any(not text.strip() for text in texts)
+    answers = [m for m in messages if m.get("role", "assistant") == "assistant"]
+    return any("tool_calls" not in m and not m["content"].strip() for m in answers)
 
 
 def without_empty(value: dict[str, Any]) -> dict[str, Any]:

@@ -29,12 +29,8 @@ class Row:
 
     def answers(self) -> list[str]:
         """The learned answers."""
-        return [
-            message["content"]
-            for conversation in self.conversations[:1]
-            for message in conversation.messages
-            if is_learned(message) and message["content"] is not None
-        ]
+        messages = [m for first in self.conversations[:1] for m in first.messages]
+        return [m["content"] for m in messages if is_learned(m) and m["content"] is not None]
 
 
 def read_rows(files: list[str], formats: Sequence[str]) -> Iterator[Row]:

@@ -51,10 +51,7 @@ def save_stop_tokens(model: Any, tokenizer: Any) -> None:
 
 
 def find_stop_tokens(tokenizer: Any, configured: list[int], size: Any) -> StopTokens:
-    """
-    :param configured: ids in the model's configs
-    :param size: of the model's vocabulary, if known
-    """
+    """:param size: of the model's vocabulary, if known"""
     eos = tokenizer.eos_token_id
     text = eos if eos is not None or not configured else configured[0]
     turn = turn_stop_token(tokenizer, {text, *configured})
@@ -135,8 +132,7 @@ def turn_stop_token(tokenizer: Any, known: set[int | None]) -> int | None:
     if stop_token is None:
         stop_token = next((i for text, i, _ in tokens if text.strip()), None)
     if stop_token is None:
-        tokens = added_tokens_in_tail([*begin, QUESTION, ANSWER, QUESTION])
-        stop_token = first_stop_token(tokens)
+        stop_token = first_stop_token(added_tokens_in_tail([*begin, QUESTION, ANSWER, QUESTION]))
     return stop_token
 
 

@@ -17,9 +17,8 @@ class Channel:
         self, descriptor: int, prefix: str = "", fields: dict[str, Any] | None = None
     ) -> None:
         self.descriptor = descriptor
-        # Of each message, in case other code prints to the same file.
+        # Of each message: they tell it from other output to the same file.
         self.prefix = prefix
-        # In each message.
         self.fields = {"kit": CONSTANTS["messageVersion"], **(fields or {})}
         self.lock = threading.Lock()
         self.seq = 0
@@ -48,8 +47,7 @@ class Channel:
 
 
 def take_stdout(prefix: str = "", fields: dict[str, Any] | None = None) -> Channel:
-    """A channel over a private copy of stdout. All other output, even of C code, then goes to
-    stderr."""
+    """A channel over a private copy of stdout. Other output, even of C code, goes to stderr."""
     sys.stdout.flush()
     private = os.dup(1)
     os.set_inheritable(private, False)

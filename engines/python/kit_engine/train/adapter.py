@@ -36,8 +36,7 @@ def with_adapter(model: Any, lora: dict[str, Any], seed: int) -> Any:
 
 
 def initialize(parameter: torch.nn.Parameter, name: str, seed: int) -> None:
-    """Fills A as PEFT does, uniformly within ±1/√(input size). B stays 0, so a new adapter changes
-    nothing."""
+    """As in PEFT: A is uniform within ±1/√(input size); B stays 0, so nothing changes at first."""
     bound = 1 / math.sqrt(parameter.shape[1])
     numbers = (2 * uniforms(seed, name, 0, parameter.numel()) - 1) * bound
     with torch.no_grad():
