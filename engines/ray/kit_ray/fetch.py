@@ -24,14 +24,14 @@ from .mailbox import Mailbox
 POLL_SECONDS = 1.0
 
 
-def run(name: str, stage: str, idle: float, path: str, files: list[str]) -> None:
+def run(job_id: str, stage: str, idle_seconds: float, path: str, files: list[str]) -> None:
     channel = open_channel()
     threading.Thread(target=beat, args=[channel], daemon=True).start()
     ray.init(address="auto", log_to_driver=False)
     logs = ray._private.worker._global_node.get_logs_dir_path()
-    staged = f"kit/{stage}-{name}"
+    staged = f"kit/{stage}-{job_id}"
     folder = os.path.join(logs, staged)
-    mailbox = Mailbox(name)
+    mailbox = Mailbox(job_id)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
         # Removes files of an attempt whose Kit was killed: each stage has one attempt at a time.
@@ -42,11 +42,11 @@ def run(name: str, stage: str, idle: float, path: str, files: list[str]) -> None
             copy(path, file, folder)
         node = ray.get_runtime_context().get_node_id()
         channel.send("ready", folder=staged, node=node)
-        for _ in mailbox.until_silence(idle):
+        for _ in mailbox.until_silence(idle_seconds):
             time.sleep(POLL_SECONDS)
     except Exception as error:  # noqa: BLE001
         print_trace(traceback.format_exc())
-        code, message = failure_in(name, error)
+        code, message = failure_in(job_id, error)
         channel.send("failed", code=code, message=message)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -65,5 +65,5 @@ def copy(path: str, file: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    _, name, stage, idle, path, *files = sys.argv
-    run(name, stage, float(idle), path, files)
+    _, job_id, stage, idle_seconds, path, *files = sys.argv
+    run(job_id, stage, float(idle_seconds), path, files)
