@@ -34,6 +34,7 @@ export interface Artifact extends SavedArtifact {
   fetch: (options?: ArtifactFetchOptions) => Promise<void>;
 }
 
+/** Options of `Artifact.fetch`. */
 export type ArtifactFetchOptions = Pick<FetchOptions, "signal" | "onProgress">;
 
 export interface ArtifactContext {
