@@ -46,7 +46,12 @@ export function heldOutValues(data: unknown): Record<string, number> {
 /** Which value of a held-out metric is better, if Kit knows. */
 export function betterHeldOut(name: string): Better | undefined {
   if (name === EVAL_LOSS) return "lower";
-  return betterOf(name.replace(/^eval(.)/, (_, first: string) => first.toLowerCase()));
+  return betterOf(withoutEval(name));
+}
+
+/** `evalRewardsMargins` → `rewardsMargins`. */
+export function withoutEval(name: string): string {
+  return name.replace(/^eval(.)/, (_, first: string) => first.toLowerCase());
 }
 
 /** A model's loss on the held-out rows after a step. */

@@ -215,6 +215,15 @@ export const JOB_ARGUMENTS = {
     synonyms: ["patience", "early-stopping"],
   },
   /**
+   * Also writes the log for TensorBoard: event files in the job's folder, `.kit/jobs/<id>/tensorboard/`.
+   * Default: none.
+   */
+  reportTo: {
+    schema: oneOf("tensorboard"),
+    onResume: "none",
+    synonyms: ["tensorboard", "log-with", "logger"],
+  },
+  /**
    * Continues from the newest checkpoint of this trainer's newest failed or cancelled job, as if it had
    * never stopped; starts over without one. Default `false`.
    */
@@ -227,7 +236,7 @@ export const JOB_ARGUMENTS = {
 } as const satisfies Options;
 
 type JobValues = Values<typeof JOB_ARGUMENTS>;
-type WithoutDefault = "saveTotalLimit" | "earlyStoppingPatience";
+type WithoutDefault = "saveTotalLimit" | "earlyStoppingPatience" | "reportTo";
 
 /** Options that Kit itself implements, for every engine. */
 export type JobArguments = Omit<JobValues, WithoutDefault> &

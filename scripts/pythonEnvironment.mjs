@@ -9,6 +9,7 @@ const CLIENTS = join(ROOT, "tests", "server", "serve", "requirements.txt");
 /** The environments of `npm run python`, each with its folder and packages. Git ignores them. */
 export const ENVIRONMENTS = {
   python: environment(".python", [PACKAGES, CLIENTS]),
+  trackers: environment(".trackers", [join(ROOT, "tests", "trackers", "requirements.txt")]),
   ray: environment(".ray", [PACKAGES, join(ROOT, "tests", "engines", "ray", "requirements.txt")]),
 };
 

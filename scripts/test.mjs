@@ -55,6 +55,9 @@ if (!existsSync(CHAT_TEMPLATES)) {
 if (!existsSync(LLAMA_STAMP)) {
   console.log("kit: not tested: GGUF files in llama.cpp. Run: npm run llama");
 }
+if (!existsSync(ENVIRONMENTS.trackers.stamp)) {
+  console.log("kit: not tested: TensorBoard and MLflow. Run: npm run trackers");
+}
 if (!existsSync(ENVIRONMENTS.ray.stamp)) {
   console.log("kit: not tested: the Ray engine. Run: npm run test:ray");
 }

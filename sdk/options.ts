@@ -139,6 +139,7 @@ function splitArguments({
   metricForBestModel = JOB_ARGUMENTS.metricForBestModel.default,
   greaterIsBetter,
   earlyStoppingPatience,
+  reportTo,
   resume = JOB_ARGUMENTS.resume.default,
   ...trainingOptions
 }: Arguments): { jobOptions: JobArguments; trainingOptions: TrainingOptions } {
@@ -149,7 +150,7 @@ function splitArguments({
       greaterIsBetter ?? !isLowerBetter(metricForBestModel, trainingOptions.objective),
     earlyStoppingPatience,
   };
-  return { jobOptions: { ...best, saveTotalLimit, resume }, trainingOptions };
+  return { jobOptions: { ...best, saveTotalLimit, reportTo, resume }, trainingOptions };
 }
 
 function prepare(engine: Engine, trainingOptions: TrainingOptions): TrainConfig {

@@ -9,6 +9,7 @@ import {
   beginPlannedJob,
 } from "./job/begin.ts";
 import { type Observer, broadcast } from "./job/observer.ts";
+import { createTensorBoard } from "./job/tensorBoard.ts";
 import type { Artifact } from "./models/artifact.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
 
@@ -98,6 +99,9 @@ export function createTrainer(options: TrainerOptions): Trainer {
     },
   ];
   const observer = broadcast(observers);
+  if (checked.config.reportTo === "tensorboard") {
+    observers.push(createTensorBoard((text) => observer.onNote(text)));
+  }
   const signals = { cancel: cancellation.signal, detachSignal: detaching.signal };
   const setup: JobSetup = { checked, observer, ...signals };
   let started: StartedJob | undefined;

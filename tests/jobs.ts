@@ -28,6 +28,7 @@ export const CONFIG: JobConfig = {
   metricForBestModel: "evalLoss",
   greaterIsBetter: false,
   earlyStoppingPatience: undefined,
+  reportTo: undefined,
   resume: false,
 };
 

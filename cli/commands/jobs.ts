@@ -6,6 +6,7 @@ import { type Job, JOB_STATUSES, lastReported } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
 import { findJob, noJob } from "../../sdk/models/reference.ts";
 import { createCommand, projectOption } from "../command.ts";
+import { exportCurves } from "../jobs/exportCurves.ts";
 import { compareJobs, comparisonLines } from "../jobs/comparison.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
@@ -21,12 +22,15 @@ export const command = createCommand("jobs", {
   "kit jobs": "status, id, local time and name of every job",
   "kit jobs | grep ^failed": "the jobs that failed",
   "kit jobs --compare 20261123 latest": "how two jobs differ in options and results",
+  "kit jobs --tensorboard runs": "every job's curves, for tensorboard --logdir runs",
 })
   .option("--compare <jobs...>", 'two jobs side by side: ids, their prefixes or "latest"')
+  .option("--tensorboard <folder>", "write all jobs for TensorBoard, each into a folder of its own")
   .option("--json", "print JSON, and nothing else")
   .addOption(projectOption())
-  .action(({ project: folder, compare, json }) => {
+  .action(({ project: folder, compare, tensorboard, json }) => {
     const project = enterProject(folder);
+    if (tensorboard !== undefined) return print(exportCurves(project, tensorboard));
     if (compare) {
       const compared = compareJobs(...summaries(project, compare));
       return print(json ? asJson(compared) : comparisonLines(compared).join("\n"));
