@@ -28,7 +28,7 @@ const snippets = snippetsOf(readPage("ray.md"));
 const codeOf = (part: string) => snippets.find(({ code }) => code.includes(part))?.code ?? "";
 
 test("the example for KubeRay is YAML that fits the image, the commands and the trainer around it", () => {
-  const documents = parseAllDocuments(codeOf("kind: RayCluster"));
+  const documents = parseAllDocuments(readPage("kuberay.yaml"));
   const [claim, cluster] = documents.map((one) => one.toJS() as unknown);
   expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
   expect([claim, cluster]).toMatchObject([

@@ -9,6 +9,9 @@ import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/en
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { TrainingOptions, TrainConfig } from "../../protocol/trainConfig.ts";
 import { checkOptions } from "../../sdk/options.ts";
+import { createTrainer } from "../../sdk/trainer.ts";
+import { loggedCurves, readCurves } from "../jobs/tensorboard/eventFiles.ts";
+import { enterProject } from "../sdk/project.ts";
 import { describeAnswers } from "./contractAnswers.ts";
 import { fixture, rowsOf } from "./dataset/tables/tables.ts";
 import { canonical, jsonl } from "./embedded/scratch.ts";
@@ -170,6 +173,22 @@ export function describeEngine(
       expect(loss).toBeLessThan(Number(first?.loss));
       const margins = [metrics["rewardsMargins"], metrics["evalRewardsMargins"]].map(Number);
       expect(Math.min(...margins)).toBeGreaterThan(0.1);
+    });
+
+    it("trains a job whose log TensorBoard gets, too", async () => {
+      const project = enterProject({ "held.jsonl": jsonl(HELD_OUT) });
+      const trainer = createTrainer({
+        name: "reported",
+        ...{ model: SHAPE, dataset: { path }, evalDataset: { path: "held.jsonl" } },
+        ...{ maxSteps: 4, saveSteps: 4, loggingSteps: 1, batchSize: 4 },
+        engine: createEngine(),
+        reportTo: "tensorboard",
+      });
+      const { job } = await trainer.wait();
+      const { curves } = readCurves(join(project, ".kit/jobs", job.id, "tensorboard"));
+      expect(curves).toEqual(loggedCurves(project, job.id));
+      expect(curves["train/loss"]).toHaveLength(4);
+      expect(curves["eval/loss"]?.length).toBeGreaterThan(0);
     });
 
     it("reports its start, steps 1, 2, every loggingSteps and the last, and each checkpoint", () => {

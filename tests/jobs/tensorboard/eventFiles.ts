@@ -1,8 +1,19 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { readEvents } from "../../sdk/project.ts";
 
 /** Values of each tag, by step. */
 export type Curves = Record<string, [step: number, value: number][]>;
+
+/** Of a log's values. */
+const TAGS = {
+  loss: "train/loss",
+  evalLoss: "eval/loss",
+  learningRate: "train/learning_rate",
+  gradNorm: "train/grad_norm",
+  epoch: "train/epoch",
+  tokensPerSecond: "train/tokens_per_second",
+};
 
 /** Reads a folder's only event file as TensorBoard does, which tests/trackers holds: field numbers are those of its *.proto. */
 export function readCurves(directory: string): { curves: Curves; texts: Record<string, string> } {
@@ -57,4 +68,20 @@ function fieldsOf(message: Buffer): Map<number, (Buffer | number)[]> {
 
 function bufferOf(value: Buffer | number | undefined): Buffer {
   return Buffer.isBuffer(value) ? value : Buffer.alloc(0);
+}
+
+/** What a job has logged, as TensorBoard would show it. */
+export function loggedCurves(project: string, jobId: string): Curves {
+  const curves: Curves = {};
+  for (const { event, data } of readEvents(project, jobId)) {
+    const { step, metrics = {}, ...values } = data as { step: number; metrics?: object };
+    const logged = event === "training.log" ? Object.entries(values) : [];
+    const tagged = logged.map(([name, value]) => [TAGS[name as keyof typeof TAGS], value]);
+    const prefix = event === "training.log" ? "train" : "evaluate";
+    const others = Object.entries(metrics).map(([name, value]) => [`${prefix}/${name}`, value]);
+    for (const [tag, value] of [...tagged, ...others] as [string, unknown][]) {
+      (curves[tag] ??= []).push([step, Math.fround(Number(value))]);
+    }
+  }
+  return curves;
 }

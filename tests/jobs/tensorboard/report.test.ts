@@ -7,8 +7,8 @@ import { createTensorBoard } from "../../../sdk/job/tensorBoard.ts";
 import { CONFIG, STARTED, createJob } from "../../jobs.ts";
 import { runKit } from "../../kit.ts";
 import { createProject } from "../../project.ts";
-import { createTinyTrainer, enterProject, readEvents } from "../../sdk/project.ts";
-import { readCurves } from "./eventFiles.ts";
+import { createTinyTrainer, enterProject } from "../../sdk/project.ts";
+import { loggedCurves, readCurves } from "./eventFiles.ts";
 
 /** All that a job logs, as a tag and a value in float32. */
 const LOGGED = {
@@ -103,33 +103,6 @@ test("a job that continues others has one curve, without their evaluations on ot
     ...{ "eval/loss": heldOut, "eval/margins": heldOut },
   });
 });
-
-/** What a job has logged, as TensorBoard would show it. */
-function loggedCurves(project: string, jobId: string) {
-  const curves: Record<string, [number, number][]> = {};
-  for (const { event, data } of readEvents(project, jobId)) {
-    const { step, metrics, ...values } = data as { step: number; metrics?: object };
-    if (event === "checkpoint.evaluated") {
-      for (const [name, value] of Object.entries(metrics ?? {})) {
-        (curves[`evaluate/${name}`] ??= []).push([step, Math.fround(Number(value))]);
-      }
-    }
-    if (event !== "training.log") continue;
-    for (const [name, value] of Object.entries(values)) {
-      (curves[TAGS[name as keyof typeof TAGS]] ??= []).push([step, Math.fround(Number(value))]);
-    }
-  }
-  return curves;
-}
-
-const TAGS = {
-  loss: "train/loss",
-  evalLoss: "eval/loss",
-  learningRate: "train/learning_rate",
-  gradNorm: "train/grad_norm",
-  epoch: "train/epoch",
-  tokensPerSecond: "train/tokens_per_second",
-};
 
 const REPORTED = {
   reportTo: "tensorboard",
