@@ -87,7 +87,6 @@ test("no test runs on a stale build, by npm test or by vitest alone, and npm tes
     ...["the Python engine", "the engines on real weights"],
     ...["chat templates of published models", "GGUF files in llama.cpp", "TensorBoard and MLflow"],
     "the Ray engine",
-    ,
   ];
   for (const [n, what] of left.entries()) {
     expect(untested[n]).toContain(`kit: not tested: ${what}`);

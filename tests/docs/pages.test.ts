@@ -230,6 +230,8 @@ test("the other pages' snippets do what the pages say", async () => {
     `${job}/data.jsonl`,
     `${job}/reference.json`,
     ".kit/answers/0123456789abcdef.ndjson",
+    // And of a job with reportTo: tests/jobs/tensorboard/.
+    `${job}/tensorboard/events.out.tfevents.1.1.kit`,
     // And of kit serve --fine-tuning: tests/server/serve/fineTuning/.
     ".kit/files/file-0/content",
     `${job}/trainer.json`,

@@ -80,7 +80,7 @@ async function startMlflow(folder: string): Promise<string> {
       ({ ok }) => ok,
       () => false,
     );
-  await expect.poll(isUp).toBe(true);
+  await expect.poll(isUp, { timeout: 600_000 }).toBe(true);
   return server;
 }
 
