@@ -45,7 +45,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
     path === "dist/engines/python/requirements.txt" ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+|favicon\/\w+\.svg)$/.test(path) ||
     /^templates\/(quickstart|finetune)\//.test(path) ||
-    /^docs\/[\w-]+\.md$/.test(path) ||
+    /^docs\/[\w-]+\.(md|yaml)$/.test(path) ||
     /^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$/.test(path) ||
     ["package.json", "LICENSE"].includes(path);
   expect(paths.filter((path) => !isExpected(path))).toEqual([]);

@@ -75,12 +75,14 @@ export function loggedCurves(project: string, jobId: string): Curves {
   const curves: Curves = {};
   for (const { event, data } of readEvents(project, jobId)) {
     const { step, metrics = {}, ...values } = data as { step: number; metrics?: object };
-    const logged = event === "training.log" ? Object.entries(values) : [];
-    const tagged = logged.map(([name, value]) => [TAGS[name as keyof typeof TAGS], value]);
-    const prefix = event === "training.log" ? "train" : "evaluate";
-    const others = Object.entries(metrics).map(([name, value]) => [`${prefix}/${name}`, value]);
-    for (const [tag, value] of [...tagged, ...others] as [string, unknown][]) {
+    const isLog = event === "training.log";
+    const add = (tag: string, value: unknown) =>
       (curves[tag] ??= []).push([step, Math.fround(Number(value))]);
+    for (const [name, value] of Object.entries(isLog ? values : {})) {
+      add(TAGS[name as keyof typeof TAGS], value);
+    }
+    for (const [name, value] of Object.entries(metrics)) {
+      add(`${isLog ? "train" : "evaluate"}/${name}`, value);
     }
   }
   return curves;
