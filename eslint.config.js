@@ -45,6 +45,9 @@ const SHARED_FOLDERS = [
 /** The embedded engine's folders for training; each may import those before it. */
 const TRAINING_FOLDERS = ["kernels", "ops", "model", "step", "train"];
 
+/** The WebGPU engine's folders; each may import those before it. */
+const WEBGPU_FOLDERS = ["device", "kernels", "ops", "model", "step", "train"];
+
 /** Forbids each folder to import a later one. */
 function oneWay(parent, folders) {
   return folders.slice(1).map((folder, at) => ({
@@ -84,6 +87,7 @@ const ZONES = [
   },
   ...oneWay("./engines", SHARED_FOLDERS),
   ...oneWay("./engines/embedded", TRAINING_FOLDERS),
+  ...oneWay("./engines/webgpu", WEBGPU_FOLDERS),
   {
     target: SHARED_FOLDERS.map((folder) => `./engines/${folder}/**`),
     from: `./engines/!(${SHARED_FOLDERS.join("|")})/**/*.{ts,json}`,

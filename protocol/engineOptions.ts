@@ -25,6 +25,14 @@ export interface LlamaOptions {
   type?: GgufType;
 }
 
+/** Options of `webgpu()`, all optional. */
+export interface WebgpuOptions {
+  /** The GPU: a part of its name, in any case. Default: the system's choice. */
+  adapter?: string;
+  /** Which GPU the system prefers where there are several. Default `"high-performance"`. */
+  powerPreference?: "low-power" | "high-performance";
+}
+
 /** Options of `ray()`; all but the address have defaults. */
 export interface RayOptions {
   /**

@@ -11,7 +11,10 @@ const outDir = realpathSync(process.argv[2] ?? "dist");
 /** Entry points that one process loads together. They share chunks, so that each module exists once. */
 const MAIN = ["cli/kit", "sdk/index", "sdk/engines", "sdk/metrics"];
 /** Entry points of the leading threads, which share one chunk. */
-const LEADERS = ["engines/embedded/train/trainWorker", "engines/embedded/infer/inferWorker"];
+const LEADERS = [
+  ...["engines/embedded/train/trainWorker", "engines/embedded/infer/inferWorker"],
+  "engines/webgpu/train/trainWorker",
+];
 /** Entry points of the helper threads, one file each. */
 const HELPERS = ["engines/embedded/step/helperWorker", "engines/embedded/infer/decoderWorker"];
 

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { run } from "./setup.mjs";
+import { hasVulkan } from "./swiftshader.mjs";
 
 /** The variable with each program's path, its usual names, and its Debian package. */
 const PROGRAMS = [
@@ -22,6 +23,7 @@ const FOLDERS = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
 /** Installs missing programs and passes their paths to the tests. */
 export function findPrograms() {
   install(PROGRAMS.filter((program) => !find(program)).map(({ debian }) => debian));
+  if (!hasVulkan()) install(["libvulkan1"]);
   for (const program of PROGRAMS) {
     const path = find(program);
     if (path) process.env[program.variable] = path;

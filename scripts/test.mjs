@@ -9,6 +9,7 @@ import { ROOT } from "./files.mjs";
 import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
 import { REAL_WEIGHTS } from "./realWeights.mjs";
 import { runInBackground, runVitest, setUp } from "./setup.mjs";
+import { hasVulkan } from "./swiftshader.mjs";
 
 /** On two idle cores. README.md has this number, too. */
 const USUAL_MINUTES = 7;
@@ -57,6 +58,9 @@ if (!existsSync(LLAMA_STAMP)) {
 }
 if (!existsSync(ENVIRONMENTS.trackers.stamp)) {
   console.log("kit: not tested: TensorBoard and MLflow. Run: npm run trackers");
+}
+if (!hasVulkan()) {
+  console.log("kit: not tested: the WebGPU engine. Install Debian's chromium and libvulkan1.");
 }
 if (!existsSync(ENVIRONMENTS.ray.stamp)) {
   console.log("kit: not tested: the Ray engine. Run: npm run test:ray");

@@ -1,15 +1,27 @@
 import { createLlamaEngine } from "../engines/llama/index.ts";
 import { createPythonEngine } from "../engines/python/index.ts";
 import { createRayEngine } from "../engines/ray/index.ts";
+import { createWebgpuEngine } from "../engines/webgpu/index.ts";
 import type { Engine } from "../protocol/engine.ts";
-import type { LlamaOptions, PythonOptions, RayOptions } from "../protocol/engineOptions.ts";
+import type {
+  LlamaOptions,
+  PythonOptions,
+  RayOptions,
+  WebgpuOptions,
+} from "../protocol/engineOptions.ts";
 import {
   checkLlamaOptions,
   checkPythonOptions,
   checkRayOptions,
+  checkWebgpuOptions,
 } from "./validation/engineOptions.ts";
 
-export type { LlamaOptions, PythonOptions, RayOptions } from "../protocol/engineOptions.ts";
+export type {
+  LlamaOptions,
+  PythonOptions,
+  RayOptions,
+  WebgpuOptions,
+} from "../protocol/engineOptions.ts";
 
 /**
  * The Python engine, for CUDA and Apple GPUs: PyTorch, transformers' Trainer and PEFT in subprocesses.
@@ -39,4 +51,14 @@ export function ray(options: RayOptions = {}): Engine {
  */
 export function llama(options: LlamaOptions = {}): Engine {
   return createLlamaEngine(checkLlamaOptions(options));
+}
+
+/**
+ * The WebGPU engine: training on Metal, Direct3D 12 or Vulkan through the project's `webgpu`, without Python. The
+ * embedded engine answers with what it trained. Looks for a GPU only when something is checked or trained.
+ * @example createTrainer({ name: "mine", dataset, engine: webgpu() })
+ * @throws KitError `OPTION_INVALID` naming the option and what was expected
+ */
+export function webgpu(options: WebgpuOptions = {}): Engine {
+  return createWebgpuEngine(checkWebgpuOptions(options));
 }

@@ -1,6 +1,4 @@
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { importPackage } from "../../disk/importPackage.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** The part of `node-llama-cpp`, an optional peer dependency, that Kit uses. */
@@ -64,8 +62,7 @@ export async function importNodeLlama(project: string): Promise<NodeLlama> {
 
 async function importFrom(project: string): Promise<unknown> {
   try {
-    const path = createRequire(join(project, "package.json")).resolve(PACKAGE);
-    return await import(pathToFileURL(path).href);
+    return await importPackage(PACKAGE, project);
   } catch (cause) {
     throw new KitError(
       "CONFIG_INVALID",

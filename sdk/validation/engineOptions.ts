@@ -1,5 +1,10 @@
 import * as v from "valibot";
-import type { LlamaOptions, PythonOptions, RayOptions } from "../../protocol/engineOptions.ts";
+import type {
+  LlamaOptions,
+  PythonOptions,
+  RayOptions,
+  WebgpuOptions,
+} from "../../protocol/engineOptions.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type GgufType, GGUF_TYPES } from "../../protocol/exportFormat.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
@@ -69,6 +74,24 @@ const llama = v.strictObject(
   } satisfies Record<keyof LlamaOptions, v.GenericSchema>,
   "{ type }",
 );
+
+const POWER_PREFERENCES = ["low-power", "high-performance"];
+
+const webgpu = v.strictObject(
+  {
+    adapter: v.optional(text),
+    powerPreference: option<WebgpuOptions["powerPreference"]>(
+      `"${POWER_PREFERENCES.join('" or "')}"`,
+      (value) => POWER_PREFERENCES.some((one) => one === value),
+    ),
+  } satisfies Record<keyof WebgpuOptions, v.GenericSchema>,
+  "{ adapter, … }",
+);
+
+/** @throws KitError `OPTION_INVALID` */
+export function checkWebgpuOptions(options: unknown): WebgpuOptions {
+  return check("webgpu", webgpu, options);
+}
 
 /** @throws KitError `OPTION_INVALID` */
 export function checkLlamaOptions(options: unknown): LlamaOptions {

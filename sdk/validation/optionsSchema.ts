@@ -203,7 +203,7 @@ const engine = v.looseObject(
 function expectedEngine(input: unknown): string {
   const name = typeof input === "function" ? input.name : input;
   if (name === "embedded") return "omitted for the embedded engine";
-  if (name !== "python" && name !== "ray")
+  if (name !== "python" && name !== "ray" && name !== "webgpu")
     return "an engine: { name, prepare, check, train, load }";
   return `${name}(), with import { ${name} } from "kit/engines"`;
 }

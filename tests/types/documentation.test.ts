@@ -85,7 +85,7 @@ describe("the public surface", () => {
   });
 
   it.each([
-    ...["createTrainer", "createKit", "loadModel", "python", "ray", "llama"],
+    ...["createTrainer", "createKit", "loadModel", "webgpu", "python", "ray", "llama"],
     ...["LoadedModel.infer", "Infer"],
     ...["Trainer.wait", "Trainer.cancel", "Artifact.fetch", "TrainerOptions.abortSignal"],
     "TrainerOptions.evaluate",
@@ -103,11 +103,11 @@ function completed(example: string, name: string): string {
   return `
 import type { Artifact, Infer, Trainer } from "kit";
 import { createKit, createTrainer, loadModel } from "kit";
-import { llama, python, ray } from "kit/engines";
+import { llama, python, ray, webgpu } from "kit/engines";
 import { exactMatch, jsonFields, labels, validJson } from "kit/metrics";
 declare const [dataset, trainer, artifact, infer]: [
   { type: "jsonl"; path: string }, Trainer, Artifact, Infer];
-void [createKit, createTrainer, loadModel, llama, python, ray, exactMatch, jsonFields, labels, validJson, dataset, trainer, artifact, infer];
+void [createKit, createTrainer, loadModel, llama, python, ray, webgpu, exactMatch, jsonFields, labels, validJson, dataset, trainer, artifact, infer];
 {
 ${isPart ? `createTrainer({ name: "tiny", dataset, ${options} });` : example.replaceAll(/^import .*$/gm, "").replace("export default", "void")}
 }`;

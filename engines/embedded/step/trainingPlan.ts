@@ -1,9 +1,9 @@
 import type { LoraConfig, TrainConfig } from "../../../protocol/trainConfig.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import {
+  type Recompute,
   RECOMPUTE_CHEAP,
   RECOMPUTE_NOTHING,
-  type Recompute,
   minimalRecompute,
 } from "../../training/segments.ts";
 import { type Arena, createArena, planArena } from "../kernels/arena.ts";

@@ -1,0 +1,151 @@
+import { type DeviceArray, type Slice, WORD_BYTES, bufferOf } from "./array.ts";
+import type { BatchCounts, Dispatch } from "./dispatch.ts";
+import { assertNoErrors, lostError, watchErrors } from "./errors.ts";
+import { createPipelines } from "./pipelines.ts";
+import { type CommandEncoder, type GpuBuffer, type GpuDevice, MAP_READ, USAGE } from "./webgpu.ts";
+
+/** A GPU, which runs kernels on planned arrays. */
+export interface Device {
+  /** The adapter's name. */
+  name: string;
+  /** Words of the largest binding. */
+  maxWords: number;
+  /** Creates the buffers of planned arrays, zeroed. @throws KitError `OUT_OF_MEMORY` */
+  allocate: (arrays: readonly DeviceArray[]) => Promise<void>;
+  /** Writes before all commands of the next `submit`. @param at the first word */
+  write: (array: DeviceArray, at: number, data: ArrayBufferView) => void;
+  /** Waits until all that was written has arrived. */
+  written: () => Promise<void>;
+  /** Sets the batch of the commands that follow. */
+  setBatch: (batch: BatchCounts) => void;
+  /** Records calls for the next `submit`. @param usesAdapter whether to make the adapter's calls */
+  run: (calls: readonly Dispatch[], usesAdapter?: boolean) => void;
+  clear: (array: DeviceArray) => void;
+  submit: () => void;
+  /**
+   * Submits what is recorded, then reads arrays. Another read may begin before it ends.
+   * @throws KitError `OUT_OF_MEMORY`, `WORKER_FAILED`
+   */
+  read: (slices: readonly Slice[]) => Promise<Float32Array[]>;
+  /** Frees all memory. */
+  destroy: () => void;
+}
+
+/** Bytes read at a time. */
+const STAGING_BYTES = 2 ** 26;
+const BATCH_BYTES = 16;
+
+export function createDevice(gpu: GpuDevice, name: string): Device {
+  const errors = watchErrors(gpu);
+  const { queue } = gpu;
+  const batchBuffer = gpu.createBuffer({ size: BATCH_BYTES, usage: USAGE.uniform | USAGE.copyTo });
+  const pipelines = createPipelines(gpu, batchBuffer);
+  let batch: BatchCounts = { tokens: 0, selected: 0, sequences: 0, distinct: 0 };
+  let encoder: CommandEncoder | undefined;
+  /** Buffers to read from, which no read uses now. */
+  const free: GpuBuffer[] = [];
+
+  function recorded(): CommandEncoder {
+    if (!encoder) errors.begin();
+    encoder ??= gpu.createCommandEncoder();
+    return encoder;
+  }
+
+  function run(calls: readonly Dispatch[], usesAdapter = true): void {
+    const pass = recorded().beginComputePass();
+    for (const call of calls) {
+      const [x, y, z] = call.grid(batch);
+      if (x * y * z === 0 || (call.isAdapter && !usesAdapter)) continue;
+      const { pipeline, group } = pipelines.prepare(call);
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, group);
+      pass.dispatchWorkgroups(x, y, z);
+    }
+    pass.end();
+  }
+
+  function submit(): void {
+    if (!encoder) return;
+    queue.submit([encoder.finish()]);
+    encoder = undefined;
+    errors.end();
+  }
+
+  function takeStaging(bytes: number): GpuBuffer {
+    const found = free.findIndex(({ size }) => size >= bytes);
+    if (found >= 0) return free.splice(found, 1)[0]!;
+    for (const buffer of free.splice(0)) buffer.destroy();
+    return gpu.createBuffer({ size: bytes, usage: USAGE.mapRead | USAGE.copyTo });
+  }
+
+  async function readChunk(slices: readonly Slice[]): Promise<Float32Array[]> {
+    const bytes = slices.reduce((sum, { words }) => sum + words * WORD_BYTES, 0);
+    const commands = recorded();
+    const to = takeStaging(bytes);
+    let at = 0;
+    for (const { array, from, words } of slices) {
+      commands.copyBufferToBuffer(bufferOf(array), from * WORD_BYTES, to, at, words * WORD_BYTES);
+      at += words * WORD_BYTES;
+    }
+    submit();
+    try {
+      await to.mapAsync(MAP_READ, 0, bytes);
+    } catch (cause) {
+      await errors.assertNone();
+      throw lostError("it stopped answering", cause);
+    }
+    const words = new Float32Array(to.getMappedRange(0, bytes).slice(0));
+    to.unmap();
+    free.push(to);
+    await errors.assertNone();
+    let next = 0;
+    return slices.map((slice) => {
+      next += slice.words;
+      return words.subarray(next - slice.words, next);
+    });
+  }
+
+  return {
+    name,
+    maxWords: Math.floor((gpu.limits["maxStorageBufferBindingSize"] ?? 0) / WORD_BYTES),
+    async allocate(arrays) {
+      const usage = USAGE.storage | USAGE.copyTo | USAGE.copyFrom;
+      await assertNoErrors(gpu, () => {
+        for (const array of arrays)
+          array.buffer = gpu.createBuffer({ size: array.words * WORD_BYTES, usage });
+      });
+    },
+    write: (array, at, data) => queue.writeBuffer(bufferOf(array), at * WORD_BYTES, data),
+    async written() {
+      queue.submit([]);
+      await queue.onSubmittedWorkDone();
+      await errors.assertNone();
+    },
+    setBatch(next) {
+      batch = next;
+      const { tokens, selected, sequences, distinct } = next;
+      queue.writeBuffer(batchBuffer, 0, Uint32Array.of(tokens, selected, sequences, distinct));
+    },
+    run,
+    clear: (array) => recorded().clearBuffer(bufferOf(array)),
+    submit,
+    async read(slices) {
+      const total = slices.reduce((sum, { words }) => sum + words * WORD_BYTES, 0);
+      if (total <= STAGING_BYTES) return readChunk(slices);
+      const all: Float32Array[] = [];
+      for (const slice of slices) all.push(await readLarge(slice));
+      return all;
+    },
+    destroy: () => gpu.destroy(),
+  };
+
+  async function readLarge({ array, from, words }: Slice): Promise<Float32Array> {
+    const all = new Float32Array(words);
+    for (let at = 0; at < words; at += STAGING_BYTES / WORD_BYTES) {
+      const count = Math.min(STAGING_BYTES / WORD_BYTES, words - at);
+      const [some] = await readChunk([{ array, from: from + at, words: count }]);
+      all.set(some!, at);
+    }
+    return all;
+  }
+}

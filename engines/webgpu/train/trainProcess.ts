@@ -1,0 +1,102 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
+import type { CheckOptions, TrainOptions } from "../../../protocol/engine.ts";
+import { KitError, messageOf } from "../../../protocol/error.ts";
+import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
+import { removePartial } from "../../checkpoint/directory.ts";
+import { locateModel } from "../../checkpoint/locateModel.ts";
+import { type TrainMessage, fromFailure } from "../../embedded/messages.ts";
+import { makeCheckFolder, removeCheckFolder } from "../../training/checkFolder.ts";
+import { measuresLoss } from "../../training/checkTraining.ts";
+import type { GpuJob } from "./messages.ts";
+
+type Gpu = Pick<GpuJob, "options" | "project">;
+
+/** Trains in a process of its own, which has exited when this settles. */
+export async function trainInProcess(gpu: Gpu, options: TrainOptions): Promise<void> {
+  const { config, directory, resumeFrom, signal } = options;
+  signal.throwIfAborted();
+  const source = await locateModel(config.model, options);
+  const job = { config, directory, source, resumeFrom };
+  try {
+    await runInProcess({ ...gpu, ...job }, options);
+  } finally {
+    removePartial(join(directory, ARTIFACTS));
+  }
+}
+
+/** Checks a training run as it would train, on the GPU. */
+export async function checkInProcess(gpu: Gpu, requested: CheckOptions): Promise<TrainingCheck> {
+  const { config, onNote, signal } = requested;
+  const source = await locateModel(config.model, { onNote });
+  const directory = makeCheckFolder();
+  const job = { ...gpu, config, directory, source, resumeFrom: undefined };
+  try {
+    const check = { measures: measuresLoss(requested) };
+    const found = await runInProcess({ ...job, check }, { signal, onNote, onEvent: () => {} });
+    return found!;
+  } finally {
+    removeCheckFolder(directory);
+  }
+}
+
+type Listeners = Pick<TrainOptions, "onEvent" | "onNote"> & { signal?: AbortSignal | undefined };
+
+/** Dawn ends a process that ends its thread, and its crash must not end this one. @returns the check's result */
+async function runInProcess(job: GpuJob, listeners: Listeners): Promise<TrainingCheck | undefined> {
+  const child = fork(new URL("./trainWorker.js", import.meta.url), [], {
+    serialization: "advanced",
+    // Without the process's own flags, such as --input-type or --import.
+    execArgv: [],
+    // Without the folder, Vulkan's loader complains.
+    env: { XDG_RUNTIME_DIR: tmpdir(), ...process.env },
+    // Drivers print warnings.
+    stdio: ["ignore", "ignore", process.env["DEBUG"] === "kit" ? "inherit" : "ignore", "ipc"],
+  });
+  const exited = once(child, "exit");
+  try {
+    child.send(job);
+    return await outcome(child, listeners);
+  } finally {
+    // Safe in a step, because checkpoints are renamed into place.
+    child.kill("SIGKILL");
+    await exited.catch(() => {});
+  }
+}
+
+function outcome(
+  child: ChildProcess,
+  { signal, onEvent, onNote }: Listeners,
+): Promise<TrainingCheck | undefined> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason as Error);
+    if (signal?.aborted) return abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    child.on("message", (message: TrainMessage) => {
+      try {
+        if (message.type === "done") resolve(message.check);
+        else if (message.type === "failed") reject(fromFailure(message.failure));
+        else if (message.type === "note") onNote?.(message.text);
+        else if (!signal?.aborted) onEvent(message.event);
+      } catch (error) {
+        reject(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    child.on("error", (error) => reject(processFailed(messageOf(error), error)));
+    child.on("exit", (code, ended) => {
+      signal?.removeEventListener("abort", abort);
+      reject(processFailed(ended ?? `code ${code}`));
+    });
+  });
+}
+
+function processFailed(why: string, cause?: unknown): KitError {
+  return new KitError(
+    "WORKER_FAILED",
+    `The GPU's process exited unexpectedly (${why}). Update the GPU's driver, then run kit start --resume.`,
+    { cause },
+  );
+}

@@ -1,0 +1,115 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { resolveModel } from "../../../engines/families/modelSource.ts";
+import { train } from "../../../engines/training/train.ts";
+import { createArrays, wholeSlice } from "../../../engines/webgpu/device/array.ts";
+import { openDevice } from "../../../engines/webgpu/device/dawn.ts";
+import { createDevice } from "../../../engines/webgpu/device/device.ts";
+import { kernel } from "../../../engines/webgpu/device/kernel.ts";
+import type { GpuDevice } from "../../../engines/webgpu/device/webgpu.ts";
+import { webgpuBackend } from "../../../engines/webgpu/train/backend.ts";
+import type { EngineEvent } from "../../../protocol/event.ts";
+import { difference } from "../embedded/kernels/team.ts";
+import { losses, run, tinyConfig } from "../embedded/run.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+import { createWebgpuEngine } from "./built.ts";
+import { HAS_WEBGPU, PROJECT, newDevice, testDevice, useSwiftShader } from "./device.ts";
+
+test("without its package, it says how to install it", async () => {
+  await expect(openDevice({}, scratchDirectory())).rejects.toThrow(
+    /^webgpu\(\) trains through webgpu, which cannot be loaded from .*\. Run: npm install webgpu$/,
+  );
+});
+
+/** A device on which allocations report an error. */
+function failingGpu(filter: string): GpuDevice {
+  const scopes: string[] = [];
+  return {
+    limits: {},
+    lost: new Promise(() => {}),
+    createBuffer: () => ({}),
+    pushErrorScope: (pushed: string) => void scopes.push(pushed),
+    popErrorScope: () =>
+      Promise.resolve(scopes.pop() === filter ? { message: "no.\nmore" } : undefined),
+  } as unknown as GpuDevice;
+}
+
+test.each([
+  ["out-of-memory", "OUT_OF_MEMORY", /^The GPU ran out of memory\. Use a smaller batchSize/],
+  ["internal", "WORKER_FAILED", /^The GPU's driver refused a command \(no\)\. Update the driver/],
+])("an error of the kind %s is one sentence", async (filter, code, message) => {
+  const device = createDevice(failingGpu(filter), "a GPU");
+  const failed = device.allocate([createArrays().add("weights", 4)]);
+  await expect(failed).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+});
+
+describe.runIf(HAS_WEBGPU)("on SwiftShader", () => {
+  test("a GPU that isn't there is named, with those that are", async () => {
+    useSwiftShader();
+    await expect(openDevice({ adapter: "Voodoo" }, PROJECT)).rejects.toThrow(
+      /^webgpu\(\) found no GPU named "Voodoo" \(.*SwiftShader.*\)\. Install its driver/,
+    );
+  });
+
+  test("a refused shader and a lost device are one sentence each", async () => {
+    const device = await newDevice();
+    const array = createArrays().add("weights", 4);
+    await device.allocate([array]);
+    const broken = kernel("broken", { params: {}, reads: {}, writes: { y: "f32" }, code: "no" });
+    device.run([
+      { kernel: broken, params: {}, arrays: { y: wholeSlice(array) }, grid: () => [1, 1, 1] },
+    ]);
+    await expect(device.read([wholeSlice(array)])).rejects.toThrow(
+      /^The GPU's driver refused a command \(Error while parsing WGSL: .*\)\. Update the driver/,
+    );
+    device.destroy();
+    await expect(device.read([wholeSlice(array)])).rejects.toThrow(
+      /^The GPU stopped working \(.*\)\. Run kit start --resume to continue/,
+    );
+  });
+
+  test("a process that crashes is a failed training, and leaves whole checkpoints", async () => {
+    useSwiftShader();
+    const config = { ...tinyConfig({ maxSteps: 1_000_000 }), engine: { name: "webgpu" } };
+    const trained = createWebgpuEngine({}, PROJECT).train({
+      config,
+      directory: scratchDirectory(),
+      signal: new AbortController().signal,
+      onEvent({ event }) {
+        if (event !== "checkpoint.saved") return;
+        const child = execFileSync("pgrep", ["-P", `${process.pid}`, "-f", "webgpu/train/trainW"]);
+        process.kill(Number(child.toString().trim().split("\n")[0]), "SIGSEGV");
+      },
+    });
+    await expect(trained).rejects.toThrow(
+      /^The GPU's process exited unexpectedly \(SIGSEGV\)\. Update the GPU's driver/,
+    );
+  });
+
+  test("what one engine saved goes on in the other as if it had never stopped", async () => {
+    const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
+    const config = tinyConfig({ maxSteps: 8, saveSteps: 4, loggingSteps: 1, lora: LORA });
+    const source = resolveModel(config.model);
+    if (source.kind === "hub") throw new Error("a shape is trained here");
+    const planBackend = webgpuBackend(await testDevice());
+    const onGpu = async (resumeFrom?: string) => {
+      const [events, directory]: [EngineEvent[], string] = [[], scratchDirectory()];
+      const onEvent = (event: EngineEvent) => void events.push(event);
+      await train(config, directory, { source, planBackend, resumeFrom, onEvent });
+      return { events, directory };
+    };
+    const [whole, gpu] = [await run(config), await onGpu()];
+    expect(difference(losses(gpu) as number[], losses(whole) as number[])).toBeLessThan(5e-4);
+    const step4 = (directory: string) => join(directory, "artifacts/step-4");
+    const after = [
+      await onGpu(step4(whole.directory)),
+      await run(config, { resumeFrom: step4(gpu.directory) }),
+    ];
+    for (const one of after) {
+      const rest = losses(whole).slice(-losses(one).length) as number[];
+      expect(rest.length).toBeGreaterThan(2);
+      expect(difference(losses(one) as number[], rest)).toBeLessThan(5e-4);
+    }
+  });
+});
