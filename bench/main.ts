@@ -10,6 +10,7 @@ import { ROOT } from "./paths.ts";
 import type { Row, Size } from "./row.ts";
 import { ROWS } from "./rows.ts";
 import { gpu } from "./rows/gpu.ts";
+import { webgpu } from "./rows/webgpu.ts";
 import { inScope } from "./scope.ts";
 import { type Outcome, formatTable } from "./table.ts";
 
@@ -37,7 +38,11 @@ if (values.gpu) {
   }
 }
 const numbers = values.rows?.split(",").map(Number);
-const rows = (values.gpu ? [gpu] : ROWS).filter(({ number }) => numbers?.includes(number) ?? true);
+/** Rows that need a GPU run only if named. */
+const chosen = values.rows === "webgpu" ? [webgpu] : values.gpu ? [gpu] : ROWS;
+const rows = chosen.filter(
+  ({ number }) => chosen[0] === webgpu || (numbers?.includes(number) ?? true),
+);
 
 const start = performance.now();
 const loadBefore = load();
