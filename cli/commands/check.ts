@@ -22,7 +22,8 @@ import { buildBundle } from "../project/bundle.ts";
 import { exitOnUncaught } from "../project/describeError.ts";
 import { enterProject } from "../project/folder.ts";
 import { loadEntry } from "../project/loadEntry.ts";
-import { openJsonOutput, print, printError, printFailure } from "../terminal/print.ts";
+import { openJsonOutput } from "../terminal/json.ts";
+import { print, printError, printFailure } from "../terminal/print.ts";
 import { styled } from "../terminal/style.ts";
 
 /**
@@ -39,12 +40,12 @@ export const command = createCommand("check", {
   .addOption(plannedOption())
   .addOption(projectOption())
   .action(async (entry, options) => {
+    const printJson = options.json && openJsonOutput();
     const project = enterProject(options.project);
     if (options.planned !== undefined) {
       await checkPlanned(project, options.planned);
       process.exit(EXIT_CODE.completed);
     }
-    const printJson = options.json && openJsonOutput();
     const bundle = await buildBundle(project, entry);
     const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
     process.once("exit", explainEnd);

@@ -16,7 +16,8 @@ import { abortOnSignal, exitCancelled } from "../process/signals.ts";
 import { exitOnUncaught } from "../project/describeError.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
-import { openJsonOutput, print, printError, printFailure } from "../terminal/print.ts";
+import { openJsonOutput } from "../terminal/json.ts";
+import { print, printError, printFailure } from "../terminal/print.ts";
 
 const DEFAULT_ROWS = 100;
 
@@ -93,6 +94,7 @@ async function evaluate(
   { signal, onLoaded }: { signal: AbortSignal; onLoaded: () => void },
 ): Promise<boolean> {
   const { against, metric = [], min = {}, max = {}, wrong, json } = options;
+  const printJson = json && openJsonOutput();
   const wrongFile = wrong === undefined ? undefined : newRowFile(wrong);
   const directory = enterProject(options.project);
   const onNote = (text: string) => printError(printableNote(text));
@@ -101,7 +103,6 @@ async function evaluate(
   const otherModel = modelToCompare(model, against);
   const job = model.job ?? otherModel?.job;
   const config = job?.config ?? configOf({ name: "kit/nano", job: undefined });
-  const printJson = json && openJsonOutput();
   const metrics = await projectMetrics(directory, metric, onNote);
   onLoaded();
   assertKnown({ min, max }, metrics);

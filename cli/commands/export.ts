@@ -16,6 +16,7 @@ import { onTerminationSignal } from "../process/signals.ts";
 import { showPath } from "../project/bundle.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
+import { openJsonOutput } from "../terminal/json.ts";
 import { print } from "../terminal/print.ts";
 import { pathFrom, shellWord } from "../terminal/shell.ts";
 
@@ -44,9 +45,11 @@ export const command = createCommand("export", {
       ),
     ),
   )
+  .option("--json", "print the path and size as JSON, and nothing else")
   .option("--adapter", "write only the adapter, for llama.cpp's --lora")
   .addOption(projectOption())
-  .action(async (modelName, folder, { format, type, adapter, ...options }) => {
+  .action(async (modelName, folder, { format, type, adapter, json, ...options }) => {
+    const printJson = json && openJsonOutput();
     assertGguf(format, { type, adapter });
     const project = enterProject(options.project);
     const onNote = (text: string) => print(printableNote(text));
@@ -79,6 +82,7 @@ export const command = createCommand("export", {
       const size = `exported to ${showPath(project, path)}, ${formatCount(bytes / 1e6)} MB`;
       const trial = models.kit(`infer ${inferArgument(path)}`);
       print(adapter ? size : `${size}; try it: ${trial}`);
+      if (printJson) printJson({ path, bytes, format });
       if (format === "gguf")
         for (const line of usageLines(inferArgument(path), name, adapter)) print(line);
     } catch (error) {

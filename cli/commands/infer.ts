@@ -18,13 +18,14 @@ import {
 } from "../command.ts";
 import { type AnswerLimit, answerLimit } from "../infer/answerLimit.ts";
 import { MAX_CONCURRENT, answerLines } from "../infer/answerLines.ts";
-import { type LineRequest, PLAIN, ROWS, plainRequest } from "../infer/lineRequest.ts";
+import { type LineRequest, JSON_ANSWERS, PLAIN, ROWS } from "../infer/lineRequest.ts";
 import { isInteractive } from "../infer/lines.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { abortOnSignal, exitCancelled } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { reportError } from "../terminal/errors.ts";
+import { openJsonLines } from "../terminal/json.ts";
 import { print, printError, printInline } from "../terminal/print.ts";
 
 /**
@@ -42,6 +43,7 @@ export const command = createCommand("infer", {
   )
   .argument("[prompt]", "the prompt; omit it to answer each line of stdin")
   .option("--jsonl", "read dataset rows; print each with its answer")
+  .option("--json", "print each answer as JSON, with its tokens and why it ended")
   .option(
     "--max-tokens <n>",
     "maximum tokens per answer (default: enough for the longest training answer, or 512)",
@@ -61,13 +63,18 @@ export const command = createCommand("infer", {
   )
   .addOption(quantizeOption())
   .addOption(projectOption())
-  .action(async (modelName, prompt, { project: folder, jsonl = false, quantize, ...options }) => {
+  .action(async (modelName, prompt, inferOptions) => {
+    const { project: folder, jsonl = false, json = false, quantize, ...options } = inferOptions;
     if (prompt !== undefined && jsonl) {
       throw new KitError(
         "USAGE_INVALID",
         "--jsonl reads rows from stdin. Pass a prompt or --jsonl, not both.",
       );
     }
+    if (json && jsonl) {
+      throw new KitError("USAGE_INVALID", "--jsonl prints JSON already. Remove --json.");
+    }
+    const show = json ? openJsonLines().printText : printAnswer;
     const { chatTemplateKwargs, ...samplingOptions } = options;
     // Only answers go to stdout.
     const onNote = (text: string) => printError(printableNote(text));
@@ -103,14 +110,15 @@ export const command = createCommand("infer", {
         noteTruncation(await stream.result);
       };
       // A terminal gets a stream, a program the whole answer.
-      const isStreamed = process.stdout.isTTY && !jsonl;
+      const isStreamed = process.stdout.isTTY && !jsonl && !json;
       if (prompt !== undefined) {
-        const request = plainRequest(prompt);
+        const request = (json ? JSON_ANSWERS : PLAIN).read(prompt);
         if (isStreamed) await streamAnswer(request);
         else show(await answer(request));
         return EXIT_CODE.completed;
       }
-      return answerLines(jsonl ? ROWS : PLAIN, {
+      const format = json ? JSON_ANSWERS : PLAIN;
+      return answerLines(jsonl ? ROWS : format, {
         answer: isStreamed && isInteractive() ? streamAnswer : answer,
         show,
         // The project's own engine answers one request at a time.
@@ -147,7 +155,7 @@ function createTruncationNote(limit: AnswerLimit | undefined): (result: InferRes
   };
 }
 
-function show(text: string): void {
+function printAnswer(text: string): void {
   if (process.stdout.isTTY) print(text);
   // A program gets the answer unescaped.
   else process.stdout.write(`${text}\n`);

@@ -6,10 +6,11 @@ import { type Job, JOB_STATUSES, lastReported } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
 import { findJob, noJob } from "../../sdk/models/reference.ts";
 import { createCommand, projectOption } from "../command.ts";
-import { exportCurves } from "../jobs/exportCurves.ts";
 import { compareJobs, comparisonLines } from "../jobs/comparison.ts";
+import { exportCurves } from "../jobs/exportCurves.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
+import { openJsonOutput } from "../terminal/json.ts";
 import { print, printError } from "../terminal/print.ts";
 
 const STATUS_WIDTH = Math.max(...JOB_STATUSES.map((status) => status.length));
@@ -22,22 +23,23 @@ export const command = createCommand("jobs", {
   "kit jobs": "status, id, local time and name of every job",
   "kit jobs | grep ^failed": "the jobs that failed",
   "kit jobs --compare 20261123 latest": "how two jobs differ in options and results",
-  "kit jobs --tensorboard runs": "every job's curves, for tensorboard --logdir runs",
+  "kit jobs --tensorboard runs": "every job's curves, for TensorBoard",
 })
   .option("--compare <jobs...>", 'two jobs side by side: ids, their prefixes or "latest"')
   .option("--tensorboard <folder>", "write all jobs for TensorBoard, each into a folder of its own")
   .option("--json", "print JSON, and nothing else")
   .addOption(projectOption())
   .action(({ project: folder, compare, tensorboard, json }) => {
+    const printJson = json && openJsonOutput();
     const project = enterProject(folder);
     if (tensorboard !== undefined) return print(exportCurves(project, tensorboard));
     if (compare) {
       const compared = compareJobs(...summaries(project, compare));
-      return print(json ? asJson(compared) : comparisonLines(compared).join("\n"));
+      return printJson ? printJson(compared) : print(comparisonLines(compared).join("\n"));
     }
     const jobs = createJobStore(project).list();
     if (jobs.length === 0) assertReadableJobs(project);
-    if (json) return print(asJson(jobs));
+    if (printJson) return printJson(jobs);
     if (jobs.length > 0) return print(jobs.map(jobLine).join("\n"));
     printError(`no jobs in ${project} yet; kit start trains one`);
   });
@@ -50,10 +52,6 @@ function summaries(project: string, names: readonly string[]) {
   });
   if (first && second && rest.length === 0) return [first, second] as const;
   throw new KitError("USAGE_INVALID", "Name two jobs: kit jobs --compare 20261123 latest.");
-}
-
-function asJson(value: unknown): string {
-  return JSON.stringify(value, undefined, 2);
 }
 
 /** The name comes near the end, because its width varies. */

@@ -4,11 +4,13 @@ import { KitError } from "../../protocol/error.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createCommand, projectOption } from "../command.ts";
 import { type RecordEnd, exitOnSignals, createJobRun } from "../jobs/jobRun.ts";
+import { createJsonEvents } from "../jobs/jsonEvents.ts";
 import { plannedOption, plannedTrainer } from "../jobs/plannedTrainer.ts";
 import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
 import { ensureBundle } from "../project/bundle.ts";
 import { enterProject } from "../project/folder.ts";
 import { explainExit, loadEntry } from "../project/loadEntry.ts";
+import { openJsonLines } from "../terminal/json.ts";
 import { limitOutput, printError } from "../terminal/print.ts";
 
 export const command = createCommand("start", {
@@ -20,11 +22,13 @@ export const command = createCommand("start", {
 })
   .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
   .option("--resume", "resume the newest failed or cancelled job")
+  .option("--json", "print the events as JSON, one on a line, and nothing else")
   .option("--detach", "return once the job runs on other machines")
   .addOption(plannedOption())
   .addOption(projectOption())
   .action(async (entry, options) => {
     const { project: folder, resume = false, detach = false, planned: plannedJob } = options;
+    const jsonLines = options.json && openJsonLines();
     const name = entry ?? DEFAULT_ENTRY;
     const explain = (code: number) => explainExit(name, code);
     const earlySignals = exitOnSignals(explain);
@@ -37,6 +41,7 @@ export const command = createCommand("start", {
     const trainer = plannedJob === undefined ? await load() : plannedTrainer(project, plannedJob);
     if (detach) assertDetachable(trainer);
     if (resume) trainer[DRIVER].resume();
+    if (jsonLines) trainer[DRIVER].observe(createJsonEvents(jsonLines.printValue));
     const jobRun = createJobRun({ trainer, project, recordEnd, detach, onTraining: lastNote.say });
     if (plannedJob !== undefined) await trainer[DRIVER].begin(plannedJob);
     jobRun.handleSignals();

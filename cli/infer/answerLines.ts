@@ -1,7 +1,7 @@
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { orAborted } from "../../sdk/projectCode.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { reportError } from "../terminal/errors.ts";
+import { showError } from "../terminal/errors.ts";
 import type { LineFormat, LineRequest } from "./lineRequest.ts";
 import { isInteractive, stdinLines } from "./lines.ts";
 
@@ -37,10 +37,10 @@ export async function answerLines(
     } catch (error) {
       if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
       // A person sees which line failed, and can retry.
-      if (isInteractive()) reportError(error);
+      if (isInteractive()) showError(error);
       else {
-        exitCode = reportError(withLine(number, error));
-        show(failed(number, error.message));
+        exitCode = showError(withLine(number, error));
+        show(failed(number, error));
       }
     }
   }

@@ -16,7 +16,7 @@ import { hasSystem, problemOfSystem, withSystem } from "../../protocol/system.ts
 /** A request, and how to format its answer. */
 export interface LineRequest {
   request: InferRequest;
-  format: (answer: Pick<InferResult, "text" | "toolCalls">) => string;
+  format: (answer: InferResult) => string;
 }
 
 /** How to read input lines, and what to print without an answer. */
@@ -24,7 +24,7 @@ export interface LineFormat {
   read: (line: string) => LineRequest;
   /** Output for a blank line. Undefined skips the line. */
   blank?: string;
-  failed: (line: number, error: string) => string;
+  failed: (line: number, error: KitError) => string;
 }
 
 /** Plain text: every input line gives one output line, so both can be pasted side by side. */
@@ -33,7 +33,13 @@ export const PLAIN: LineFormat = { read: plainRequest, blank: "", failed: () => 
 /** Rows of a dataset, which may have blank lines between them. */
 export const ROWS: LineFormat = {
   read: rowRequest,
-  failed: (line, error) => JSON.stringify({ line, error }),
+  failed: (line, { message }) => JSON.stringify({ line, error: message }),
+};
+
+/** Plain text, answered by JSON. */
+export const JSON_ANSWERS: LineFormat = {
+  read: (prompt) => ({ request: { prompt }, format: (answer) => stringifyJson(answer) ?? "" }),
+  failed: (line, { code, message }) => JSON.stringify({ line, error: { code, message } }),
 };
 
 export function plainRequest(prompt: string): LineRequest {

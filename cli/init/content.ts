@@ -12,7 +12,10 @@ export const PACKAGE_JSON = "package.json";
 export const TSCONFIG = "tsconfig.json";
 
 /** Files of the quickstart that every template has. */
-const SHARED_FILES = ["package.json", "tsconfig.json", "gitignore", join("src", "kit", "index.ts")];
+const SHARED_FILES = [
+  ...["AGENTS.md", "package.json", "tsconfig.json", "gitignore"],
+  join("src", "kit", "index.ts"),
+];
 
 /** npm never packs a `.gitignore`, so the template stores it under another name. */
 const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
@@ -64,9 +67,10 @@ function contentOf(file: string, project: string, values: Values, isOwnProject: 
     return `${JSON.stringify(packageJson, null, 2)}\n`;
   }
   const content = readTemplate(file, template);
-  if (file !== "README.md") return content;
+  if (!file.endsWith(".md")) return content;
   return content
     .replace(/\bnpm run (\w+)/g, (_, script: string) => runScript(project, manager, script))
+    .replace(/\bnpx kit\b/g, runKitCommand(manager))
     .replace(/\bnpm install/g, `${manager} install`);
 }
 

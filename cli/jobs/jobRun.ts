@@ -15,6 +15,7 @@ import { showPath } from "../project/bundle.ts";
 import { onUncaught } from "../project/describeError.ts";
 import { kitCommand, adaptCommands } from "../project/kitCommand.ts";
 import { reportError } from "../terminal/errors.ts";
+import { printJsonError } from "../terminal/json.ts";
 import { print, printError, printFailure } from "../terminal/print.ts";
 import type { Style } from "../terminal/style.ts";
 import { createEventLines } from "./eventLines.ts";
@@ -138,6 +139,7 @@ export function createJobRun({
         await trainer.wait();
       } catch (error) {
         if (status !== "failed") return reportError(withOwnCommands(error));
+        printJsonError(error);
         const location = error instanceof Error && sourceLocation(error);
         if (location) printFailure(`  at ${location}`);
         if (process.env.DEBUG === "kit") printError(inspect(error));

@@ -3,6 +3,7 @@ import { reportToServer } from "../../jobs/remote/followerMessage.ts";
 import { type ErrorCode, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
+import { printJsonError } from "./json.ts";
 import { printError, printFailure } from "./print.ts";
 
 /** Error codes of wrong command lines. */
@@ -18,8 +19,14 @@ const USAGE_ERRORS = new Set<ErrorCode>([
   "CANNOT_DETACH",
 ]);
 
-/** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */
+/** Prints an error that ends the command, with `--json` also as JSON. Returns the exit code. */
 export function reportError(error: unknown): number {
+  printJsonError(error);
+  return showError(error);
+}
+
+/** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */
+export function showError(error: unknown): number {
   const text = printableNote(messageOf(error));
   printFailure(`kit: ${text}`);
   reportToServer({ kind: "refused", text, code: isKitError(error) ? error.code : undefined });

@@ -28,20 +28,6 @@ export function printFailure(text: string): void {
   asKit(() => console.error(styled("red", printableLines(text), process.stderr)));
 }
 
-/**
- * For `--json`: only JSON goes to stdout; the project's own output goes to stderr.
- * @returns a function that prints the JSON
- */
-export function openJsonOutput(): (result: unknown) => void {
-  const { stdout, stderr } = process;
-  const write = stdout.write.bind(stdout);
-  stdout.write = stderr.write.bind(stderr);
-  return (result) => {
-    stdout.write = write;
-    print(JSON.stringify(result, undefined, 2));
-  };
-}
-
 let isKit = false;
 
 /** Exempts what `print` writes from `limitOutput`. */

@@ -57,7 +57,8 @@ describe("kit infer", () => {
     const row = '"prompt":"1","tools":[{"type":"function","function":{"name":"f"}}]';
     const written = '{"id": 2512292042121000001}';
     const call = { type: "function" as const, function: { name: "f", arguments: written } };
-    expect(rowRequest(`{${row}}`).format({ text: "", toolCalls: [call] })).toBe(
+    const answer = { text: "", toolCalls: [call], tokens: 1, promptTokens: 1 };
+    expect(rowRequest(`{${row}}`).format({ ...answer, finishReason: "toolCalls" })).toBe(
       `{${row},"answer":"","tool_calls":[${JSON.stringify(call)}]}`,
     );
   });

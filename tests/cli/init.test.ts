@@ -46,6 +46,26 @@ function typecheck(project: string): string {
 }
 
 describe("kit init", () => {
+  it.each(["quickstart", "finetune"])(
+    "writes AGENTS.md into a %s, short, with commands and pages that there are",
+    async (template) => {
+      const project = createProject();
+      await runKit(project, ["init", "--template", template]);
+      const page = readFileSync(join(project, "AGENTS.md"), "utf8");
+      expect(page.split("\n").length).toBeLessThanOrEqual(60);
+      for (const [, name = ""] of page.matchAll(/`(?:node_modules\/kit\/docs\/)?([\w-]+\.md)`/g)) {
+        expect(readdirSync(join(ROOT, "docs"))).toContain(name);
+      }
+      const commands = [...page.matchAll(/npx kit (\w+)([^`#&\n]*)/g)];
+      expect(commands.length).toBeGreaterThan(9);
+      for (const [, command = "", words = ""] of commands) {
+        const { code, stdout } = await runKit("/", [command, "--help"]);
+        expect(code, command).toBe(0);
+        for (const option of words.match(/--[a-z-]+/g) ?? []) expect(stdout).toContain(option);
+      }
+    },
+  );
+
   it("writes every file of the quickstart and prints the next step", async () => {
     const folder = createProject();
     const { code, stdout, stderr } = await runKit(folder, ["init", "dates"]);

@@ -50,6 +50,7 @@ it("adds what is missing, overwrites nothing and says both", async () => {
     "tsconfig.json (no typecheck script added)",
   ]);
   expect(listOf("created")).toEqual([
+    "AGENTS.md",
     "data/generate.mjs",
     "data/heldout.jsonl",
     "src/kit/trainer.ts",
