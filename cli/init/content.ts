@@ -70,7 +70,7 @@ function contentOf(file: string, project: string, values: Values, isOwnProject: 
   if (!file.endsWith(".md")) return content;
   return content
     .replace(/\bnpm run (\w+)/g, (_, script: string) => runScript(project, manager, script))
-    .replace(/\bnpx kit\b/g, runKitCommand(manager))
+    .replace(/\bnpx kit\b/g, (command) => (manager === "npm" ? command : runKitCommand(manager)))
     .replace(/\bnpm install/g, `${manager} install`);
 }
 
