@@ -64,8 +64,8 @@ export function createFineTuning(
         await serveOnce(checkpointName(job, step), checkpoint, job);
       }
       if (job.status !== "succeeded") return;
-      writeResultFile(job, files);
       if (steps.length > 0) await serveOnce(modelName(job), job.directory, job);
+      writeResultFile(job, files);
     },
   });
   return { project, files, jobs, upload, trainings };

@@ -39,6 +39,8 @@ const postJob = tuningRoute(async (tuning, { request, response }, _, { models, b
   sendJson(response, 200, asJobObject(jobOf(tuning, apiId(id)), files));
 });
 
+// These routes read a job before they update: then each model in a response is served.
+
 /** `GET /v1/fine_tuning/jobs` */
 const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, response }) => {
   const { query } = targetOf(request);
@@ -52,7 +54,6 @@ const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, respon
 /** `GET /v1/fine_tuning/jobs/{id}` */
 const getJob = tuningRoute(async (tuning, { response }, id) => {
   const job = jobOf(tuning, id);
-  // The job is read before this, so that the model of a job shown as succeeded is served.
   await tuning.trainings.update();
   sendJson(response, 200, asJobObject(job, tuning.files));
 });
@@ -72,15 +73,17 @@ const postCancel = tuningRoute(async (tuning, { response }, id) => {
 });
 
 /** `GET /v1/fine_tuning/jobs/{id}/events` */
-const getEvents = tuningRoute((tuning, { request, response }, id) => {
+const getEvents = tuningRoute(async (tuning, { request, response }, id) => {
   const events = eventsOf(jobOf(tuning, id), tuning.files);
+  await tuning.trainings.update();
   const limits = { limit: 20, maxLimit: MAX_LIMIT };
   sendJson(response, 200, pageOf(events, targetOf(request).query, limits));
 });
 
 /** `GET /v1/fine_tuning/jobs/{id}/checkpoints` */
-const getCheckpoints = tuningRoute((tuning, { request, response }, id) => {
+const getCheckpoints = tuningRoute(async (tuning, { request, response }, id) => {
   const checkpoints = checkpointsOf(jobOf(tuning, id));
+  await tuning.trainings.update();
   const limits = { limit: 10, maxLimit: MAX_LIMIT };
   sendJson(response, 200, pageOf(checkpoints, targetOf(request).query, limits));
 });

@@ -40,6 +40,9 @@ export function writeResultFile(job: TuningJob, files: FileStore): void {
     writeFileSync(partial.path, content, { mode: OWNER_ONLY });
     const description = { filename: "step_metrics.csv", purpose: "fine-tune-results" };
     partial.keep({ bytes: Buffer.byteLength(content), ...description }, id);
+  } catch (error) {
+    // Another server of this project may have written it meanwhile.
+    if (!files.recall(id)) throw error;
   } finally {
     partial.discard();
   }

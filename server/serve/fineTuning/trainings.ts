@@ -6,7 +6,7 @@ import { signalGroup } from "../../../disk/owner.ts";
 import { isPlanned } from "../../../jobs/jobFile.ts";
 import { endPlanned } from "../../../jobs/plannedJob.ts";
 import type { JobStore } from "../../../jobs/store.ts";
-import { isKitError } from "../../../protocol/error.ts";
+import { isKitError, messageOf } from "../../../protocol/error.ts";
 import { type TuningJob, hasEnded, readTuningJob } from "./tuningJob.ts";
 
 const POLL_MS = 1_000;
@@ -42,6 +42,8 @@ export function createTrainings(options: TrainingsOptions): Trainings {
   const processes = new Map<Work, { id: string; child: ChildProcess }>();
   /** Jobs that need nothing more. */
   const finishedJobs = new Set<string>();
+  /** Why jobs' models could not be served, by job. */
+  const failures = new Map<string, string>();
   let isClosed = false;
   let updating = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -60,8 +62,15 @@ export function createTrainings(options: TrainingsOptions): Trainings {
   async function update(): Promise<void> {
     const openJobs = findOpenJobs();
     for (const job of openJobs) {
-      await onModel(job).catch(onError);
-      if (hasEnded(job)) finishedJobs.add(job.id);
+      try {
+        await onModel(job);
+        if (hasEnded(job)) finishedJobs.add(job.id);
+      } catch (error) {
+        // The next update tries again, and reports only another error.
+        const reason = messageOf(error);
+        if (failures.get(job.id) !== reason) onError(error);
+        failures.set(job.id, reason);
+      }
     }
     if (isClosed) return;
     const planned = openJobs.filter((job) => isPlanned(job.directory) && !hasEnded(job));

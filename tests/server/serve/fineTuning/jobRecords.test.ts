@@ -95,9 +95,13 @@ it.each([
   expect(inApiWords(error, "supervised")).toBe(message);
 });
 
-it("trains on no result file", () => {
+it("two servers write one result file, and a job can't train on it", () => {
   const { files, read } = plan();
-  writeResultFile(read(), files);
+  const create = () => {
+    writeResultFile(read(), files);
+    return files.create();
+  };
+  writeResultFile(read(), { ...files, create });
   const body = { model: "base", training_file: resultFileId(read()) };
   expect(() => jobRequest(body, files)).toThrow(/purpose=fine-tune/);
 });

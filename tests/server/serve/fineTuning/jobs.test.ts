@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
@@ -147,6 +147,45 @@ it("queues fifty jobs created at once, trains them one at a time, and lists them
   await runKit(project, ["cancel", second.slice(3)]);
   expect(await status(second)).toBe("cancelled");
   await expect(client.fineTuning.jobs.cancel(second)).rejects.toMatchObject({ status: 400 });
+});
+
+const ask = (client: OpenAI, model: string) =>
+  client.chat.completions.create({
+    model,
+    messages: [{ role: "user", content: "7" }],
+    max_tokens: 1,
+  });
+
+it.each(["events", "checkpoints"])("serves each model that a job's %s name", async (list) => {
+  const { client, create } = await begin();
+  const { jobs } = client.fineTuning;
+  const { id } = await create({ hyperparameters: { n_epochs: 1 } });
+  let model: string | undefined;
+  while (model === undefined) {
+    const texts =
+      list === "events"
+        ? (await jobs.listEvents(id)).data.map(({ message }) => message)
+        : (await jobs.checkpoints.list(id)).data.map((point) => point.fine_tuned_model_checkpoint);
+    model = texts.map((text) => /ft:.*/.exec(text)?.[0]).find((name) => name !== undefined);
+  }
+  expect(await ask(client, model)).toMatchObject({ model });
+});
+
+it("serves a model whose result file can't be written, and writes the file once it can", async () => {
+  const { client, create, project } = await begin();
+  const { id } = await create({ hyperparameters: { n_epochs: 100 } });
+  const hasSteps = async () =>
+    (await client.fineTuning.jobs.listEvents(id)).data.some(({ type }) => type === "metrics");
+  await expect.poll(hasSteps).toBe(true);
+  const files = join(project, ".kit/files");
+  renameSync(files, `${files}-moved`);
+  writeFileSync(files, "");
+  const { fine_tuned_model: model, result_files } = await untilEnded(client, id);
+  expect(await ask(client, model!)).toMatchObject({ model });
+  rmSync(files);
+  renameSync(`${files}-moved`, files);
+  const csv = () => client.files.content(result_files[0]!).then((content) => content.text());
+  await expect.poll(() => csv().catch(String)).toMatch(/^step,train_loss/);
 });
 
 describe("a job survives", () => {
