@@ -6,12 +6,20 @@ const COSTLY = ["SpareRendererForSitePerProcess", "WebUIOmniboxPopup", "WebUIOmn
 
 /** Playwright's own list, repeated because Chromium only uses the last one. */
 const BY_PLAYWRIGHT = [
-  ...["HttpsUpgrades", "HttpsFirstBalancedModeAutoEnable", "PaintHolding"],
-  ...["AvoidUnnecessaryBeforeUnloadCheckSync", "AvoidCorsURLLoaderRestartOnRedirect"],
-  ...["OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch"],
+  "HttpsUpgrades",
+  "HttpsFirstBalancedModeAutoEnable",
+  "PaintHolding",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "OptimizationHints",
+  "NetworkTimeServiceQuerying",
+  "AimEnabled",
+  "PreconnectToSearch",
 ];
 
 export const CHROMIUM_ARGS = [
-  ...["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+  "--no-sandbox",
+  "--disable-quic",
+  "--disable-background-networking",
   `--disable-features=${[...COSTLY, ...BY_PLAYWRIGHT].join()}`,
 ];

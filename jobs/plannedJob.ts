@@ -57,7 +57,7 @@ export async function endPlanned(directory: string, end: FinalEvent): Promise<vo
 
 /**
  * Cancels a planned job at once, or asks the process that owns a job to cancel it.
- * @throws KitError `CANNOT_WRITE`
+ * @throws KitError `CANNOT_WRITE`, `JOB_NOT_FOUND` if it was deleted meanwhile
  */
 export async function cancelJob(directory: string): Promise<void> {
   try {
@@ -95,10 +95,13 @@ async function claim<T>(directory: string, use: (owned: OwnedJob) => T): Promise
   }
 }
 
-/** Records that a planned job passed its check. @param settled options to add to its trainer */
-export function recordChecked(directory: string, settled: Record<string, unknown>): void {
+/**
+ * Records that a planned job passed its check.
+ * @param length batch size and epochs, which the check derives from the number of rows
+ */
+export function recordChecked(directory: string, length: Record<string, unknown>): void {
   const plan = readPlan(directory);
-  if (plan) writePlan(directory, { ...plan, trainer: { ...plan.trainer, ...settled } });
+  if (plan) writePlan(directory, { ...plan, trainer: { ...plan.trainer, ...length } });
   writeFileAtomically(checkedPath(directory), "");
 }
 

@@ -23,9 +23,9 @@ export interface JobStore {
   /** Whether the log has a final event. */
   hasEnded: (id: string) => boolean;
   /**
-   * The state of an unfinished job's owner. A `silent` one may come back. `remote`: the job runs without one.
+   * The state of an unfinished job's owner. A `silent` one may come back. `unfollowed`: the job runs remotely without one.
    */
-  leaseOf: (id: string) => LeaseState | "remote";
+  leaseOf: (id: string) => LeaseState | "unfollowed";
   /** Expires all cached owner checks. */
   expireOwners: () => void;
   /** While frozen, owners keep their last state. */
@@ -99,7 +99,7 @@ export function createJobStore(
     },
     leaseOf(id) {
       const { lease } = watchOf(id).owner();
-      return lease !== "held" && runsRemotely(directoryOf(id)) ? "remote" : lease;
+      return lease !== "held" && runsRemotely(directoryOf(id)) ? "unfollowed" : lease;
     },
     expireOwners: () => void (expiredAt = performance.now()),
     freezeOwners: (value) => void (isFrozen = value),

@@ -13,9 +13,20 @@ import { problemOfMarks } from "./learnedMarks.ts";
 
 /** Parameters of `apply_chat_template` itself. */
 const RESERVED_KWARGS = [
-  ...["conversation", "messages", "tools", "chat_template", "add_generation_prompt"],
-  ...["continue_final_message", "tokenize", "padding", "truncation", "max_length"],
-  ...["return_tensors", "return_dict", "return_assistant_tokens_mask", "tokenizer_kwargs"],
+  "conversation",
+  "messages",
+  "tools",
+  "chat_template",
+  "add_generation_prompt",
+  "continue_final_message",
+  "tokenize",
+  "padding",
+  "truncation",
+  "max_length",
+  "return_tensors",
+  "return_dict",
+  "return_assistant_tokens_mask",
+  "tokenizer_kwargs",
 ];
 
 const ROLES: unknown[] = ["system", "developer", "user", "assistant", "tool"];

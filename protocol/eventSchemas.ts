@@ -54,7 +54,7 @@ export const EVENT_SCHEMAS = {
     /** Truncated rows of `evalDataset`. */
     evalCut: v.optional(count),
     evalLeftOut: v.optional(count),
-    /** Longest row in tokens. */
+    /** Maximum tokens of a row: the option, or its default for the model. */
     maxLength: v.optional(count),
     /** Options that would keep every row, when more than a tenth is skipped: `maxLength: 600`. */
     keepLeftOut: v.optional(v.string()),
@@ -95,7 +95,9 @@ export const EVENT_SCHEMAS = {
   }),
   "training.log": v.object({
     step: count,
-    /** Mean negative log likelihood of a learned token, in nats; null when it is not finite. */
+    /**
+     * The objective's loss; for `sft`, the mean negative log likelihood per learned token, in nats. Null if not finite.
+     */
     loss: v.optional(measured),
     /** The same over all held-out rows after this step, if evaluated. */
     evalLoss: v.optional(measured),
@@ -106,7 +108,7 @@ export const EVENT_SCHEMAS = {
     epoch: v.optional(v.number()),
     /** Since the previous log, without padding. */
     tokensPerSecond: v.optional(v.number()),
-    /** The objective's other metrics: means since the previous log; on held-out rows as `evalName`. */
+    /** The objective's other metrics: means since the previous log; metric `x` on held-out rows is `evalX`. */
     metrics: v.optional(
       v.pipe(
         v.custom<Record<string, v.InferOutput<typeof measured>>>(isRecord),

@@ -205,9 +205,9 @@ function decimalsOf(digits: string): number {
 }
 
 /** A value of `parseJson` with JavaScript's own numbers: `1.0` is 1. A `bigint` stays one. */
-export function withPlainFloats(value: unknown): unknown {
+export function withPlainNumbers(value: unknown): unknown {
   if (value instanceof WholeFloat) return Number(value);
-  if (Array.isArray(value)) return value.map(withPlainFloats);
+  if (Array.isArray(value)) return value.map(withPlainNumbers);
   if (typeof value !== "object" || value === null) return value;
-  return mapValues(value, withPlainFloats);
+  return mapValues(value, withPlainNumbers);
 }

@@ -49,8 +49,10 @@ const CODES = {
 };
 
 const STRING_ERRORS = [
-  ...[CODES.unexpectedEndOfString, CODES.invalidUnicode],
-  ...[CODES.invalidEscape, CODES.invalidCharacter],
+  CODES.unexpectedEndOfString,
+  CODES.invalidUnicode,
+  CODES.invalidEscape,
+  CODES.invalidCharacter,
 ];
 
 function firstError(text: string): JsonSyntaxError {

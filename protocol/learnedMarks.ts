@@ -3,8 +3,16 @@ import { WholeFloat, stringifyJson } from "./json.ts";
 /** Other trainers' keys that mark learned messages, and whether true means learned. */
 const MARKS = new Map([
   ...[
-    ...["weight", "loss", "loss_mask", "loss_scale", "loss_weight", "step_loss_mask"],
-    ...["train", "training", "trainable", "learn"],
+    "weight",
+    "loss",
+    "loss_mask",
+    "loss_scale",
+    "loss_weight",
+    "step_loss_mask",
+    "train",
+    "training",
+    "trainable",
+    "learn",
   ].map((key) => [key, true] as const),
   ["masked", false],
 ]);

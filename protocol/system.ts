@@ -14,8 +14,8 @@ export function problemOfSystem(
   const message = messageOf(row[key]);
   if (problemOfMessage(message) !== undefined) return `"${key}" is not text`;
   const [first] = messages;
-  if (!isSystem(first) || first?.content === asMessage(message).content) return undefined;
-  return `a "${key}" and a message of the role "system": remove one of them`;
+  if (!first || !isSystem(first) || first.content === asMessage(message).content) return undefined;
+  return `both "${key}" and a message with role "${first.role}": remove one of them`;
 }
 
 /** The conversation with its row's system message first. */

@@ -53,8 +53,8 @@ export const TRAINING_ARGUMENTS = {
     synonyms: ["batch", "bs", "per-device-train-batch-size", "train-batch-size"],
   },
   /**
-   * Batches per optimizer step; their gradients are summed. With `python()`, 2 × 16 rows take half the
-   * memory of 1 × 32. Default 1.
+   * Batches per optimizer step; their gradients are summed. With `python()`, 2 × 16 rows take about half
+   * the activation memory of 1 × 32. Default 1.
    */
   gradientAccumulationSteps: {
     schema: wholeNumber(1),

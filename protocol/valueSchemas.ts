@@ -24,7 +24,7 @@ export function notNegative() {
   return v.pipe(v.number(expected), v.finite(expected), v.minValue(0, expected));
 }
 
-/** A whole number, or a share of all below 1. */
+/** A whole number, or a share of the total, below 1. */
 export function countOrShare() {
   const expected = "a whole number of at least 0, or a share below 1";
   const isEither = (value: number) => value >= 0 && (value < 1 || Number.isSafeInteger(value));

@@ -14,15 +14,24 @@ const isKernel = (file) => file.endsWith(".wasm") || file === KERNEL_TYPES;
 /** Each part's sources, build commands, folder and files. */
 const PARTS = {
   kernels: {
-    sources: [join(KERNELS, "assembly"), ...["scripts/kernels.mjs", "package-lock.json"]],
+    sources: [join(KERNELS, "assembly"), "scripts/kernels.mjs", "package-lock.json"],
     commands: (outDir) => [[join("scripts", "kernels.mjs"), outDir]],
     folder: join("dist", KERNELS),
     owns: isKernel,
   },
   node: {
     sources: [
-      ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli"],
-      ...["tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs", "package-lock.json"],
+      "protocol",
+      "disk",
+      "jobs",
+      "engines",
+      "sdk",
+      "server",
+      "cli",
+      "tsconfig.json",
+      "tsconfig.build.json",
+      "scripts/bundle.mjs",
+      "package-lock.json",
     ],
     commands: (outDir) => [
       [modulePath("typescript-native/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", outDir],

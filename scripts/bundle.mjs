@@ -66,9 +66,12 @@ const filesFromChunk = {
 
 /** Small packages, without dependencies, to bundle. */
 const BUNDLED_PACKAGES = [
-  ...["@valibot/to-json-schema", "jsonc-parser", "@fastify/busboy"],
+  "@valibot/to-json-schema",
+  "jsonc-parser",
+  "@fastify/busboy",
   // Kit uses a parser of the first, and a pattern's translation of the second.
-  ...["@huggingface/jinja", "@huggingface/tokenizers"],
+  "@huggingface/jinja",
+  "@huggingface/tokenizers",
 ];
 
 /** Its main file hides its imports from bundlers. Node finds no named exports in it, so this has a default export. */

@@ -36,10 +36,26 @@ rmSync(join(ROOT, outDir, "plain.js"));
  */
 async function compileAssembly(source, outFile, options) {
   const words = [
-    ...[COMPILER, source, "--baseDir", ROOT, "--outFile", outFile],
-    ...["-O3", "--noAssert", "--runtime", "stub"],
-    ...["--importMemory", "--sharedMemory", "--initialMemory", "1"],
-    ...["--maximumMemory", String(MAX_PAGES), "--enable", "simd", "--enable", "threads"],
+    COMPILER,
+    source,
+    "--baseDir",
+    ROOT,
+    "--outFile",
+    outFile,
+    "-O3",
+    "--noAssert",
+    "--runtime",
+    "stub",
+    "--importMemory",
+    "--sharedMemory",
+    "--initialMemory",
+    "1",
+    "--maximumMemory",
+    String(MAX_PAGES),
+    "--enable",
+    "simd",
+    "--enable",
+    "threads",
     ...options,
   ];
   const child = spawn(process.execPath, words, { cwd: ROOT, stdio: "inherit" });

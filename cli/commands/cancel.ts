@@ -58,7 +58,7 @@ async function cancel(project: string, { id }: Job): Promise<Job["status"] | und
   for (;;) {
     const status = jobs.get(id)?.job.status;
     if (!status || isFinal(status)) return status;
-    if (jobs.leaseOf(id) === "remote") await cancelRemote(project, id);
+    if (jobs.leaseOf(id) === "unfollowed") await cancelRemote(project, id);
     else await cancelJob(jobs.directoryOf(id));
     if (performance.now() > patienceEnds) {
       patienceEnds = Infinity;

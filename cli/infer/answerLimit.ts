@@ -31,7 +31,7 @@ export async function answerLimit(
     const reason = `25 % more than the longest answer that job ${basename(directory)} learned`;
     return { tokens, reason };
   } catch {
-    // The rows were deleted, or never were on this machine.
+    // The rows were deleted, or were never on this machine.
     return { tokens: MAX_TOKENS };
   }
 }

@@ -1,4 +1,4 @@
-import { reportToServer } from "../../jobs/remote/followerMessage.ts";
+import { reportToUi } from "../../jobs/remote/followerMessage.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../project/bundle.ts";
@@ -21,7 +21,7 @@ export async function followJob(
   const earlySignals = exitOnSignals(explain);
   const bundle = await ensureBundle(project, undefined, (message) => {
     printError(`kit: ${message}`);
-    reportToServer({ kind: "warning", text: message });
+    reportToUi({ kind: "warning", text: message });
   });
   const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
   const run = createJobRun({ trainer, project });

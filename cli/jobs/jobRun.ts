@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { inspect } from "node:util";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { readEvaluations } from "../../jobs/metricEvents.ts";
-import { reportToServer } from "../../jobs/remote/followerMessage.ts";
+import { reportToUi } from "../../jobs/remote/followerMessage.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type JobEvent, FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import type { RunEnd } from "../../protocol/http.ts";
@@ -68,7 +68,7 @@ export function createJobRun({
   function show(event: JobEvent, text: string): void {
     if (event.event === "training.failed") printFailure(text);
     else if (text !== "") print(text, styleOf(event));
-    if (isFinalEvent(event)) reportToServer({ kind: "ended", text });
+    if (isFinalEvent(event)) reportToUi({ kind: "ended", text });
   }
 
   trainer[DRIVER].observe({
@@ -97,12 +97,12 @@ export function createJobRun({
       const after = step && "step" in step ? ` after step ${step.step}` : "";
       const text = `attached to the job on ${printable(where)}${after}`;
       print(text);
-      reportToServer({ kind: "attached", text });
+      reportToUi({ kind: "attached", text });
     },
     onNote(note) {
       const text = printableNote(note);
       print(text);
-      if (text.startsWith("warning: ")) reportToServer({ kind: "warning", text });
+      if (text.startsWith("warning: ")) reportToUi({ kind: "warning", text });
     },
     onEvent(event) {
       if (isFinalEvent(event)) {

@@ -33,7 +33,7 @@ const CODE = `
  * A blocked event loop can't handle signals. After a limit, prints where the project's code is, and
  * lets the next signal end the process until the loop runs again.
  */
-export function restoreSignalsInLoops(): void {
+export function letSignalsEndBlockedProcess(): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setInterval(() => Atomics.add(beats, 0, 1), HEARTBEAT_MS).unref();
   let areListenersRemoved = false;

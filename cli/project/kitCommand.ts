@@ -5,7 +5,7 @@ import { pathFrom, shellWord } from "../terminal/shell.ts";
 import { userFolder } from "./folder.ts";
 
 /**
- * A `kit` command line for a project, to run in the user's folder.
+ * A `kit` command line for a project, to run in the folder where the user typed the command.
  * @param words a `kit` command and its arguments, quoted for a shell
  */
 export function kitCommand(project: string, words: string): string {
@@ -18,7 +18,7 @@ export function kitCommand(project: string, words: string): string {
     : `cd ${folder} && ${kitIn(project)} ${words}`;
 }
 
-/** Adapts the SDK's commands to the user's folder. */
+/** Adapts the SDK's commands to the folder where the user typed the command. */
 export function adaptCommands(project: string, sentence: string): string {
   return sentence.replace(/\bnpx kit ((?:attach|cancel) \S+|start --resume)/g, (_, words: string) =>
     kitCommand(project, words),
@@ -27,7 +27,7 @@ export function adaptCommands(project: string, sentence: string): string {
 
 function kitIn(folder: string): string {
   const { manager } = detectPackageManager(folder);
-  // The package is installed, so npx downloads no other.
+  // Where the package is installed, npx downloads no other.
   return manager === "npm" ? "npx kit" : runKitCommand(manager);
 }
 

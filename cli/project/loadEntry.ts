@@ -1,10 +1,10 @@
-import { reportToServer } from "../../jobs/remote/followerMessage.ts";
+import { reportToUi } from "../../jobs/remote/followerMessage.ts";
 import { describeEarlyExit, noTrainer } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isTrainer } from "../../sdk/kit.ts";
 import type { DrivenTrainer } from "../../sdk/trainer.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { restoreSignalsInLoops } from "../process/watchdog.ts";
+import { letSignalsEndBlockedProcess } from "../process/watchdog.ts";
 import { printFailure } from "../terminal/print.ts";
 import { exitOnUncaught } from "./describeError.ts";
 import { exposedTrainer, loadProject } from "./loadTrainer.ts";
@@ -25,7 +25,7 @@ export async function loadEntry(
     const exports = await loadProject(bundle, entry);
     const trainer = exposedTrainer(exports);
     if (!trainer) throw new KitError("NO_TRAINER", missingTrainer(exports, entry));
-    restoreSignalsInLoops();
+    letSignalsEndBlockedProcess();
     return trainer as DrivenTrainer;
   } finally {
     process.off("exit", explain);
@@ -37,7 +37,7 @@ export function explainExit(entry: string, code: number): void {
   // For an unsettled await, Node's argument differs from process.exitCode.
   const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
   printFailure(`kit: ${why}`);
-  reportToServer({ kind: "refused", text: why });
+  reportToUi({ kind: "refused", text: why });
   process.exitCode = EXIT_CODE.failed;
 }
 

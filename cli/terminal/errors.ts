@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { reportToServer } from "../../jobs/remote/followerMessage.ts";
+import { reportToUi } from "../../jobs/remote/followerMessage.ts";
 import { type ErrorCode, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
@@ -29,7 +29,7 @@ export function reportError(error: unknown): number {
 export function showError(error: unknown): number {
   const text = printableNote(messageOf(error));
   printFailure(`kit: ${text}`);
-  reportToServer({ kind: "refused", text, code: isKitError(error) ? error.code : undefined });
+  reportToUi({ kind: "refused", text, code: isKitError(error) ? error.code : undefined });
   if (process.env.DEBUG === "kit") printError(inspect(error));
   const isUsageError = isKitError(error) && USAGE_ERRORS.has(error.code);
   return isUsageError ? EXIT_CODE.usageError : EXIT_CODE.failed;

@@ -1,6 +1,6 @@
 import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
-import { parseJson, withPlainFloats } from "../../protocol/json.ts";
+import { parseJson, withPlainNumbers } from "../../protocol/json.ts";
 import { createStops } from "./stops.ts";
 import { allowsOneCallAtMost } from "./tools/callGrammar.ts";
 import type { CallReader } from "./tools/callReader.ts";
@@ -88,7 +88,7 @@ export function createAnswerAssembler(
   return { add, end, result };
 }
 
-/** Clones the value, so that objects have JavaScript's order of keys. */
+/** Clones the value, because `parseJson` keeps the text's key order under a symbol, which cloning drops. */
 function valueOf(text: string): unknown {
-  return structuredClone(withPlainFloats(parseJson(text)));
+  return structuredClone(withPlainNumbers(parseJson(text)));
 }

@@ -5,17 +5,17 @@ import { SYSTEM_KEYS } from "../../protocol/system.ts";
 /** Keys known in rows of every format. */
 const ROW_KEYS = ["tools", "chat_template_kwargs", "functions", "parallel_tool_calls"];
 const MESSAGE_KEYS = [
-  ...[
-    "role",
-    "content",
-    "name",
-    "tool_calls",
-    "tool_call_id",
-    "function_call",
-    "refusal",
-    "weight",
-  ],
-  ...["reasoning_content", "reasoning", "thinking"],
+  "role",
+  "content",
+  "name",
+  "tool_calls",
+  "tool_call_id",
+  "function_call",
+  "refusal",
+  "weight",
+  "reasoning_content",
+  "reasoning",
+  "thinking",
 ];
 /** Maximum keys in a note: some datasets use data as keys. */
 const MAX_NAMED_KEYS = 8;
@@ -40,8 +40,10 @@ export interface IgnoredKeys {
   notes: (dataset: string) => string[];
 }
 
-/** @param advice how to learn from lost keys */
-export function createIgnoredKeys(advice = "set map"): IgnoredKeys {
+/** @param options `advice` completes "… to learn from it" in the warning about lost keys */
+export function createIgnoredKeys({
+  advice = "set map",
+}: { advice?: string | undefined } = {}): IgnoredKeys {
   const counts = new Map<string, { key: string; owner: Owner; count: number }>();
   const lostCounts = new Map<string, number>();
   let hasMore = false;

@@ -3,9 +3,9 @@ import { setImmediate } from "node:timers/promises";
 import { OWNER_ONLY } from "../../disk/file.ts";
 import type { DatasetCode, DatasetConfig, FileType } from "../../protocol/dataset.ts";
 import { KitError, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
-import { parseJson, stringifyJson, withPlainFloats } from "../../protocol/json.ts";
+import { parseJson, stringifyJson, withPlainNumbers } from "../../protocol/json.ts";
 import { isUrl } from "../../protocol/url.ts";
-import { createArrowPadding } from "./arrowPadding.ts";
+import { createArrowNulls } from "./arrowNulls.ts";
 import { datasetFiles } from "./files.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
 import { readJsonl } from "./jsonl.ts";
@@ -51,9 +51,11 @@ export async function materializeDataset(
 ): Promise<SourceMap> {
   const { name, format, onNote, signal = new AbortController().signal } = options;
   const check = format.createCheck?.();
-  const padding = createArrowPadding(dataset.type === "parquet");
+  const arrowNulls = createArrowNulls(dataset.type === "parquet");
   const loneSurrogates = createLoneSurrogates();
-  const ignored = createIgnoredKeys(dataset.columns && "leave out columns, or set map,");
+  const ignored = createIgnoredKeys({
+    advice: dataset.columns && "leave out columns, or set map,",
+  });
   const { type, columns } = dataset;
   const isFromCode = type === "code" || code.map !== undefined;
   const mapper = createRecordMapper({
@@ -79,9 +81,10 @@ export async function materializeDataset(
       }
       const value = await mappedValue(record, isFromCode, code);
       if (value === undefined) continue;
+      // Columns that the Parquet reader skipped.
       ignored.addUnused(record.unread ?? {}, [], []);
       const mapped = mapper.rowOf(value, record.where);
-      const row = padding.drop(format.parse(mapped, record.where, ignored), record.where);
+      const row = arrowNulls.drop(format.parse(mapped, record.where, ignored), record.where);
       const line = loneSurrogates.replace(
         asJson(row, record.where, () => notFinite(record.where)) ?? "",
         record.where,
@@ -91,6 +94,7 @@ export async function materializeDataset(
       sourceMap.add(record.where);
       rows++;
       const bytes = file.write(`${line}\n`);
+      // JSONL reports its own reading; otherwise the bytes written stand in.
       if (dataset.type !== "jsonl") noteReading(rows, bytes, 0);
     }
     if (rows === 0) {
@@ -104,7 +108,11 @@ export async function materializeDataset(
     file.discard();
     throw error;
   }
-  for (const note of [...ignored.notes(name), loneSurrogates.note(name), ...padding.notes(name)]) {
+  for (const note of [
+    ...ignored.notes(name),
+    loneSurrogates.note(name),
+    ...arrowNulls.notes(name),
+  ]) {
     if (note !== undefined) onNote(note);
   }
   return sourceMap;
@@ -166,6 +174,7 @@ async function* readFile(
   const recordsFormat = names.length > 0 ? recordFormat(names, file, options) : undefined;
   // Another file may have rows.
   if (!recordsFormat && !isMapped) return;
+  // Dropped columns are read too, for the warning about them.
   const needed = recordsFormat && [...recordsFormat.reads, ...recordsFormat.drops];
   const unreadNames = needed ? names.filter((name) => !needed.includes(name)) : [];
   const unread = Object.fromEntries(unreadNames.map((name) => [name, name]));
@@ -192,7 +201,7 @@ function isIterable(value: unknown): value is AsyncIterable<TableRow["value"]> {
 /** A record as the project's `map` receives it. */
 function plainOf(value: TableRow["value"], where: string): TableRow["value"] {
   try {
-    return withPlainFloats(value) as TableRow["value"];
+    return withPlainNumbers(value) as TableRow["value"];
   } catch (cause) {
     throw isTooDeep(cause) ? nestedTooDeeply(where, cause) : cause;
   }
@@ -217,7 +226,7 @@ function asJson(value: unknown, where: string, infinite: () => string): string |
 function notFinite(where: string): never {
   throw invalid(
     where,
-    "has a number that JSON cannot hold, such as 1e400 or NaN. Write it as text, or leave it out.",
+    "has a number that is too large, such as 1e400, or NaN. Write it as text, or leave it out.",
   );
 }
 

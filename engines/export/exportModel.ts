@@ -38,8 +38,8 @@ export interface ExportResult {
  * @param checkpoint directory of a model, or of an adapter whose base is on this disk or the hub
  * @param target absolute path of an empty or new directory
  * @param options `signal` aborts, and leaves nothing behind; `name` is the target's by default
- * @throws KitError `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CONFIG_INVALID` for an unsuitable type, or as
- * `fetchModel`
+ * @throws KitError `CANNOT_WRITE` if the target isn't empty or another export writes there, `CHECKPOINT_INVALID`,
+ * `CHECKPOINT_UNWRITABLE`, `CONFIG_INVALID` for an unsuitable type, and those of `fetchModel`
  */
 export async function exportModel(
   checkpoint: string,

@@ -22,7 +22,10 @@ const QUERY_SCALAR = 256;
 /** All names that configs have for this function. */
 const GELU_BY_TANH = [
   "gelu_pytorch_tanh",
-  ...["gelu_python_tanh", "gelu_new", "gelu_fast", "gelu_accurate"],
+  "gelu_python_tanh",
+  "gelu_new",
+  "gelu_fast",
+  "gelu_accurate",
 ] as const;
 
 /** Gemma 3 for text: most layers have a sliding window, and each submodule has a norm before and after it. */

@@ -138,22 +138,55 @@ export function llamaAdapterOf(path: string, config: Config): { base: string; lo
 
 /** PEFT 0.21's settings that Kit applies, or that don't change an adapter's result. */
 const SUPPORTED = [
-  ...["peft_type", "task_type", "base_model_name_or_path", "revision", "inference_mode"],
-  ...["r", "lora_alpha", "use_rslora", "target_modules", "exclude_modules", "bias"],
-  ...["rank_pattern", "alpha_pattern", "layers_to_transform", "layers_pattern"],
+  "peft_type",
+  "task_type",
+  "base_model_name_or_path",
+  "revision",
+  "inference_mode",
+  "r",
+  "lora_alpha",
+  "use_rslora",
+  "target_modules",
+  "exclude_modules",
+  "bias",
+  "rank_pattern",
+  "alpha_pattern",
+  "layers_to_transform",
+  "layers_pattern",
   // Initialization and training.
-  ...["init_lora_weights", "lora_dropout", "loftq_config", "eva_config", "corda_config"],
-  ...["lora_ga_config", "velora_config", "ensure_weight_tying", "qalora_group_size"],
+  "init_lora_weights",
+  "lora_dropout",
+  "loftq_config",
+  "eva_config",
+  "corda_config",
+  "lora_ga_config",
+  "velora_config",
+  "ensure_weight_tying",
+  "qalora_group_size",
   // Module paths and the runtime.
-  ...["auto_mapping", "megatron_config", "megatron_core", "runtime_config", "merge_weights"],
+  "auto_mapping",
+  "megatron_config",
+  "megatron_core",
+  "runtime_config",
+  "merge_weights",
   "peft_version",
 ];
 
 /** PEFT 0.21's settings that Kit can't apply: they add tensors, adapt other modules or change the formula. */
 const UNSUPPORTED = [
-  ...["use_dora", "use_qalora", "use_bdlora", "lora_bias", "fan_in_fan_out", "modules_to_save"],
-  ...["layer_replication", "target_parameters", "trainable_token_indices"],
-  ...["alora_invocation_tokens", "arrow_config", "kasa_config", "monteclora_config"],
+  "use_dora",
+  "use_qalora",
+  "use_bdlora",
+  "lora_bias",
+  "fan_in_fan_out",
+  "modules_to_save",
+  "layer_replication",
+  "target_parameters",
+  "trainable_token_indices",
+  "alora_invocation_tokens",
+  "arrow_config",
+  "kasa_config",
+  "monteclora_config",
 ];
 
 /**

@@ -84,7 +84,7 @@ export function merged(base: TensorSource, updates: Updates, label: string): Ten
 export function notFinite(name: string, label: string): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
-    `With its adapter, ${name} of ${label} is not finite in its type. Use another checkpoint.`,
+    `Merged with the adapter, ${name} of ${label} overflows its number type, or is not a number. Use another checkpoint.`,
   );
 }
 
@@ -117,6 +117,7 @@ export function openUpdates(
   const file = adapterFile(path);
   const { tensors } = openSafetensors(file);
   const source = fileTensors(tensors);
+  // `savedName` and `peftName` both give PEFT's saved name, so the two agree.
   const stored = new Map([...tensors.keys()].map((name) => [savedName(name), name]));
   const updates = new Map<string, () => Update>();
   const usedNames = new Set<string>();
@@ -136,7 +137,7 @@ export function openUpdates(
   if (unused === undefined && tensors.size > 0) return updates;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${file} does not fit ${base.directory}: ${unused ?? "it is empty"}. Use the base that the adapter was trained on, unchanged.`,
+    `${file} does not fit ${base.directory}: ${unused === undefined ? "it is empty" : `the base has no matching tensor for ${unused}`}. Use the base that the adapter was trained on, unchanged.`,
   );
 
   function hasShape(name: string, sizes: unknown[]): boolean {

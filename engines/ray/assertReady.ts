@@ -53,7 +53,7 @@ export async function assertReady(
   if (shortage !== undefined) onNote?.(shortage);
 }
 
-/** @param nodes the cluster's nodes, or the status code of another response */
+/** @param nodes the cluster's nodes, or, if the server didn't send a list, the response's status code */
 function assertSingleNode(nodes: unknown[] | number, address: string): void {
   if (typeof nodes === "number") {
     throw unreachable(address, new Error(`status ${nodes} instead of a list of its nodes`));
@@ -66,7 +66,7 @@ function assertSingleNode(nodes: unknown[] | number, address: string): void {
   }
 }
 
-/** Returns the nodes that are alive, or the status code of another response. */
+/** Returns the nodes that are alive, or, if the server didn't send a list, the response's status code. */
 async function readNodes(http: Http, signal?: AbortSignal): Promise<unknown[] | number> {
   const path = "/api/v0/nodes?filter_keys=state&filter_predicates=%3D&filter_values=ALIVE";
   const response = await http.call({ method: "GET", path, signal });
@@ -106,7 +106,7 @@ export function capacityWarning(cluster: Cluster, nodes: readonly Resources[]): 
 }
 
 /**
- * Returns a warning if a cluster that others can reach needs no token. Says nothing of a loopback address, which may be
+ * Returns a warning if a cluster that others can reach needs no token. Says nothing about a loopback address, which may be
  * a tunnel's end.
  */
 export async function openClusterWarning(

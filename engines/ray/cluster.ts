@@ -86,13 +86,13 @@ function findAddress(option: string | undefined, env: NodeJS.ProcessEnv): string
   return serverUrl(address) ?? address;
 }
 
-/** Checks a variable like the option. Ray's tools also accept other forms. */
+/** Holds a variable to the option's rules; Ray's own tools accept other forms, too. */
 function assertDashboardUrl(variable: string, value: string): void {
   // Records and output show the address.
   if (hasCredentials(value)) {
     throw new KitError(
       "CONFIG_INVALID",
-      `${variable} has a user's name, a password or a key in its URL. Remove it, and set RAY_AUTH_TOKEN if the cluster needs a token.`,
+      `${variable} contains a username, password or key. Remove it, and set RAY_AUTH_TOKEN if the cluster needs a token.`,
     );
   }
   if (serverUrl(value) !== undefined) return;
@@ -103,7 +103,7 @@ function assertDashboardUrl(variable: string, value: string): void {
 }
 
 /**
- * The cluster's token, found like Ray's own tools do; undefined if none is set.
+ * The cluster's token, found as Ray's own tools find it; undefined if none is set.
  * @param option of `ray()`
  * @throws KitError `CLUSTER_REFUSED`
  */
@@ -121,7 +121,7 @@ function validToken(token: string, source: string): string | undefined {
   if (/^[!-~]*$/.test(trimmed)) return trimmed === "" ? undefined : trimmed;
   throw new KitError(
     "CLUSTER_REFUSED",
-    `The token of the Ray cluster in ${source} has a space, a line break or another character that tokens can't contain. Set it to the cluster's.`,
+    `The Ray cluster token in ${source} contains a space, a line break or another character that tokens can't contain. Set it to the cluster's token.`,
   );
 }
 
@@ -134,10 +134,8 @@ function readToken(path: string, isRequired: boolean): string {
     const problem = isRequired
       ? `${path} (from RAY_AUTH_TOKEN_PATH). Check the path.`
       : `${path} (${code}). Make it a file that you can read, or set RAY_AUTH_TOKEN.`;
-    throw new KitError(
-      "CLUSTER_REFUSED",
-      `Cannot read the token of the Ray cluster at ${problem}`,
-      { cause },
-    );
+    throw new KitError("CLUSTER_REFUSED", `Cannot read the Ray cluster's token from ${problem}`, {
+      cause,
+    });
   }
 }

@@ -26,11 +26,11 @@ export interface MaskedTokens {
 }
 
 /**
- * The tokens of a conversation, and which are learned: each answer up to its stop token, which may be
- * the next turn's first. Each answer is found by rendering the conversation without and with it. Tokens
+ * The tokens of a conversation, and which are learned: each answer up to and including its stop token, which the
+ * template may write as the next turn's first token. Each answer is found by rendering the conversation without and with it. Tokens
  * that straddle an answer's start aren't learned.
  * @returns one sequence, or one for each answer if the template rewrites earlier turns
- * @throws KitError `DATASET_INVALID` for a template whose generation prompt doesn't begin the answer, and as `assertHasPrompt`
+ * @throws KitError `DATASET_INVALID` for a template whose generation prompt doesn't begin the answer, and those of `assertHasPrompt`
  */
 export function answerMasks(conversation: Conversation, options: Options): MaskedTokens[] {
   const { messages } = conversation;
@@ -83,6 +83,7 @@ export function maskAnswers(
     starts.push(length);
     length += bytes;
   }
+  // Counted in tokens' bytes, because normalization changes the text's length.
   const bytesOf = (part: string) =>
     part === text ? length : encode(part).reduce((sum, { bytes }) => sum + bytes, 0);
   for (const [prompt, withAnswer] of spans) {
@@ -113,6 +114,6 @@ export function assertHasPrompt([first]: readonly Message[]): void {
 function templateRewrites(): KitError {
   return new KitError(
     "DATASET_INVALID",
-    "The model's chat template renders a finished answer differently from its generation prompt, so Kit can't separate the answer from the prompt. Use a model with another template.",
+    "The model's chat template doesn't begin an assistant message with its generation prompt, so Kit can't tell the answer from the prompt. Use a model with another template.",
   );
 }

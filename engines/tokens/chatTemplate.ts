@@ -5,13 +5,14 @@ import { createTemplate } from "./jinja.ts";
 import { UnsupportedInTemplate } from "./jinja/unsupported.ts";
 import { budgetOf } from "./templateBudget.ts";
 
+/** Matches templates that concatenate arguments with `+`. */
 const JOINED_ARGUMENTS = new RegExp(constants.joinedArguments);
 
 export interface Render {
   (conversation: Conversation, addGenerationPrompt?: boolean): string;
   /** Fixes the current date that the template writes. Undefined for a template that writes no date. */
   at?: (date: Date) => Render;
-  /** Whether the template's source mentions a variable. */
+  /** Whether the variable's name occurs in the source as a whole word. */
   reads: (variable: string) => boolean;
 }
 
@@ -26,18 +27,18 @@ export function createRender(
   path: string,
 ): Render {
   const template = parse(source, path);
-  const mentions = (name: string) => source.includes(name);
+  const includesText = (name: string) => source.includes(name);
   const reads = (name: string) => source.split(/\W+/).includes(name);
-  // DeepSeek's templates take arguments as text.
-  const takesText = mentions("arguments is string") || JOINED_ARGUMENTS.test(source);
-  const adaptMessage = (message: Message) => adapt(message, mentions, takesText);
+  // Templates that test for a string or concatenate arguments with `+`, such as DeepSeek's, take them as text.
+  const takesText = includesText("arguments is string") || JOINED_ARGUMENTS.test(source);
+  const adaptMessage = (message: Message) => adapt(message, includesText, takesText);
   const at = (date: Date | undefined): Render =>
-    Object.assign(renderAt(date), { reads }, mentions("strftime_now") && { at });
+    Object.assign(renderAt(date), { reads }, includesText("strftime_now") && { at });
   return at(undefined);
 
   function renderAt(date: Date | undefined) {
     return (conversation: Conversation, addGenerationPrompt = false): string => {
-      assertSupportsTools(conversation, mentions);
+      assertSupportsTools(conversation, includesText);
       const { messages, tools, chat_template_kwargs: kwargs } = conversation;
       const renderMessages = (all: readonly Message[]) =>
         template(
@@ -85,18 +86,18 @@ function withContent(
 const OTHER_ENGINE =
   "Use engine: python(), which renders templates as transformers does, or change the template.";
 
-type Mentions = (name: string) => boolean;
+type IncludesText = (name: string) => boolean;
 
 /** A message as the template expects it. */
 function adapt(
   { weight: _, ...message }: Message,
-  mentions: Mentions,
+  includesText: IncludesText,
   takesText: boolean,
 ): Record<string, unknown> {
   const { role, content = null, tool_calls: calls } = message;
   return {
     ...message,
-    role: role === "developer" && !mentions("developer") ? "system" : role,
+    role: role === "developer" && !includesText("developer") ? "system" : role,
     content,
     // Templates that accept text write it unchanged.
     ...(calls && !takesText && { tool_calls: calls.map(withParsedArguments) }),
@@ -112,9 +113,9 @@ function withParsedArguments(call: NonNullable<Message["tool_calls"]>[number]): 
  * Templates silently drop what they don't know.
  * @throws KitError `DATASET_INVALID`
  */
-function assertSupportsTools({ messages, tools }: Conversation, mentions: Mentions): void {
+function assertSupportsTools({ messages, tools }: Conversation, includesText: IncludesText): void {
   const hasCalls = messages.some((message) => message.tool_calls);
-  if ((!tools || mentions("tools")) && (!hasCalls || mentions("tool_calls"))) return;
+  if ((!tools || includesText("tools")) && (!hasCalls || includesText("tool_calls"))) return;
   throw withoutTools();
 }
 
@@ -122,7 +123,7 @@ function assertSupportsTools({ messages, tools }: Conversation, mentions: Mentio
 export function withoutTools(): KitError {
   return new KitError(
     "DATASET_INVALID",
-    "The model's chat template takes no tools. Use a model whose template does, or remove tools and tool_calls.",
+    "The model's chat template doesn't support tools. Use a model whose template does, or remove tools and tool_calls.",
     { fault: { option: "tools" } },
   );
 }

@@ -28,9 +28,10 @@ export function nameOf(part: Part): string {
 
 /** Advice for a part that the template drops. */
 export function adviceOn(part: Part, isDropped: (part: Part) => boolean): string {
-  if (part === "tool") return "use a model whose template takes tools, or a user's message";
+  if (part === "tool")
+    return "use a model whose template supports tools, or put the result in a user message";
   if (part === "later system") return "write all of it in the first message";
-  if (part === "system") return "write it in the first user's message";
+  if (part === "system") return "write it in the first user message";
   const supported = REASONING.find((key) => !isDropped(key));
   if (supported !== undefined)
     return `name it ${JSON.stringify(supported)}, which the template writes`;

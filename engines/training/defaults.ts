@@ -21,7 +21,7 @@ const DEFAULT_MODEL = "kit/nano";
 
 /**
  * Fills in all defaults, the same on every engine. Pure.
- * @param linearNames the linear layers that `"all-linear"` stands for; empty on an engine without adapters
+ * @param linearNames what `"all-linear"` becomes in the config: the layers' names, or itself where PEFT resolves it
  */
 export function withDefaults(
   options: TrainingOptions,
@@ -61,7 +61,7 @@ function objectiveWithDefaults(options: ObjectiveOptions): TrainConfig["objectiv
   return objective.type === "sft" ? undefined : objective;
 }
 
-/** PEFT users' common choices; docs/models.md compares them. */
+/** Common choices, not PEFT's own defaults (`r` and `alpha` of 8). docs/models.md says why all linear layers. */
 function loraWithDefaults(
   { r = 16, alpha = 2 * r, targetModules = ALL_LINEAR, ...rest }: LoraTrainingOptions,
   linearNames: readonly string[],

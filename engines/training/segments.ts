@@ -1,14 +1,17 @@
-/** What the backward pass recomputes, with identical bits, so that the model's segments can share memory. */
+/** What the backward pass recomputes, bit for bit, so that the model's segments can share memory. */
 export interface Recompute {
   /** Whether to recompute all segments' cheap operations. */
   cheap: boolean;
-  /** Number of segments, counted from the first, to recompute entirely from their inputs. */
+  /**
+   * Number of the layers' segments, in order, to recompute entirely from their inputs. The embedding's is never
+   * recomputed.
+   */
   segments: number;
   /** Whether a segment is a whole layer instead of half of one, so that half as many inputs are saved. */
   isPerLayer?: boolean;
 }
 
-/** Operations that end with an addition to the residual, or those after the last addition. */
+/** A run of operations that ends with an addition to the residual; the last segment follows the last addition. */
 export interface Segment<Operation> {
   operations: Operation[];
   /** What to recompute before its backward pass. */
@@ -24,7 +27,7 @@ export interface SaveOptions {
 
 interface Options<Memory> {
   recompute: Recompute;
-  /** Reserves an array of so many words. */
+  /** Reserves an array of `count` words. */
   reserve: (count: number) => Memory;
   /** Whether all segments share all arrays, as without a backward pass. */
   sharesAll?: boolean;
@@ -101,9 +104,9 @@ export const RECOMPUTE_NOTHING: Recompute = { cheap: false, segments: 0 };
 export const RECOMPUTE_CHEAP: Recompute = { cheap: true, segments: 0 };
 
 /**
- * The least recomputation that keeps memory moderate: of cheap operations, else of segments, else of whole layers.
+ * Chooses the recomputation: nothing up to `small`; else the cheap operations, plus the fewest segments that keep
+ * memory within `moderate`; else whole layers.
  * @param bytesWith memory with a recomputation
- * @param small up to this size, nothing is recomputed
  */
 export function minimalRecompute(
   layers: number,

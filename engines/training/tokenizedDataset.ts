@@ -78,12 +78,12 @@ export function readDataset(
   for (const { row, where } of readRows<object>(path, onRead)) {
     const sequences = withLocation(where, () => objective.sequencesOf(row, tokenizer));
     const isText = objective.format.isText(row);
-    const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);
+    const learnable = sequences.filter((spans) => firstLearned(spans) < maxLength);
     const isSkipped =
       !isText &&
       (objective.needsAll
-        ? fitting.length < sequences.length || areIdentical(fitting, maxLength)
-        : fitting.length === 0);
+        ? learnable.length < sequences.length || areIdentical(learnable, maxLength)
+        : learnable.length === 0);
     const isUndesirable = objective.isUndesirable?.(row) === true;
     onRow?.({ row, where, sequences, isUndesirable, isSkipped });
     const length = Math.max(...sequences.map(lengthOf));
@@ -101,14 +101,14 @@ export function readDataset(
       counts.longestSkipped = Math.max(counts.longestSkipped, length);
     } else {
       if (length > maxLength) counts.truncated++;
-      examples.addTruncated(fitting, maxLength, isUndesirable);
+      examples.addTruncated(learnable, maxLength, isUndesirable);
     }
   }
   for (const note of rowNotes.notes()) onNote(note);
   if (examples.length === 0) {
     throw new KitError(
       "DATASET_INVALID",
-      `No row of ${nameOf(path)} has an answer within ${maxLength} tokens. Shorten the prompts or raise maxLength.`,
+      `No row of ${nameOf(path)} can be trained on within ${maxLength} tokens. Shorten the prompts or raise maxLength.`,
     );
   }
   return {

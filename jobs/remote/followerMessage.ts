@@ -23,7 +23,7 @@ export function isFollowerMessage(value: unknown): value is FollowerMessage {
  * Reports the job's state to the `kit ui` that started this process, over IPC, because the project's code
  * may print anything. Does nothing when started from a terminal.
  */
-export function reportToServer({ text, ...message }: FollowerMessage): void {
+export function reportToUi({ text, ...message }: FollowerMessage): void {
   // kit ui may have ended meanwhile.
   if (process.connected)
     process.send?.({ ...message, text: printableLines(text) }, () => undefined);

@@ -23,7 +23,7 @@ const MAX_UNTHINNED_BYTES = 1024 * 1024;
 /** When the owner stopped reporting, detached from a remote job, or reports again. */
 const OWNER_FRAMES = {
   silent: unrecordedFailure(OWNER_SILENT),
-  remote: frame(OWNER_DETACHED, {}),
+  unfollowed: frame(OWNER_DETACHED, {}),
   held: frame(OWNER_RETURNED, {}),
 };
 

@@ -11,8 +11,12 @@ const MAX_PROMPTS = 1000;
 const MAX_TOKENS = 16;
 /** Fields that only chat completions have. */
 const CHAT_FIELDS = [
-  ...["messages", "tools", "tool_choice", "top_logprobs"],
-  ...["reasoning_effort", "chat_template_kwargs"],
+  "messages",
+  "tools",
+  "tool_choice",
+  "top_logprobs",
+  "reasoning_effort",
+  "chat_template_kwargs",
 ];
 
 /**

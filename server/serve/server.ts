@@ -101,7 +101,7 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
 
   async function end(limitMs: number): Promise<void> {
     listening.stop();
-    fineTuning?.trainings.close();
+    fineTuning?.trainingRuns.close();
     const { signal } = aborting;
     await Promise.race([
       allAnswered(),
@@ -115,7 +115,7 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
   return {
     port: listening.port,
     async setReady() {
-      await fineTuning?.trainings.start();
+      await fineTuning?.trainingRuns.start();
       isReady = true;
     },
     close(limitMs) {

@@ -9,7 +9,7 @@ import { type Body, fieldOf } from "./fields.ts";
 export interface ToolOptions {
   tools?: readonly Tool[] | undefined;
   toolChoice?: ToolChoice | undefined;
-  /** The request's field names by `infer` option, where they differ. */
+  /** For errors: the request's path for each path of `infer`'s options that differs, such as `tools[0]`. */
   names?: Record<string, string>;
 }
 
@@ -35,14 +35,14 @@ export function toolOptions(
   if (name !== undefined && indexOf(name, tools) >= 0) return { tools, toolChoice: { name } };
   throw invalid(
     name === undefined ? "tool_choice" : `tool_choice.${parent}name`,
-    `tool_choice must be "auto", "none" or, with tools, "required" or ${form} with the name of one of them.`,
+    `tool_choice must be "auto", "none" or, with tools, "required" or ${form} with the name of one of the tools.`,
   );
 }
 
 export function toolsOf(body: Body): readonly Tool[] | undefined {
   const tools = fieldOf(body, "tools");
-  const fault = faultOfTools({ tools });
-  if (fault) throw invalid(fault[1], `${fault[0]}. Send it in OpenAI's format.`);
+  const [problem, path] = faultOfTools({ tools }) ?? [];
+  if (path !== undefined) throw invalid(path, `${problem}. Send it in OpenAI's format.`);
   return asTools(tools);
 }
 

@@ -15,7 +15,9 @@ const TIMEOUT_MS = 20_000;
 /** The project's jobs, newest first, and its last run. */
 export interface JobsList {
   jobs: readonly Job[];
-  /** Changes with the run and its status; empty before the first. */
+  /**
+   * Opaque: changes whenever the page's last training process, or its status, does; empty if there was none.
+   */
   run: string;
 }
 

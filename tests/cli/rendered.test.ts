@@ -236,7 +236,7 @@ test("what the model's chat template leaves out of a question is refused, in a r
   const { status, stdout, stderr } = inferIn(project, ["--jsonl"], jsonl(rows));
   expect(status).toBe(1);
   expect(stderr.split("\n").slice(0, 2)).toEqual([
-    "kit: line 1: The model's chat template leaves out the system message in messages[0]: write it in the first user's message.",
+    "kit: line 1: The model's chat template leaves out the system message in messages[0]: write it in the first user message.",
     'kit: line 2: The model\'s chat template leaves out "thinking" in messages[1]: write it in "content", or leave it out.',
   ]);
   expect(stdout.split("\n").map((line) => line.includes('"answer"'))).toEqual([

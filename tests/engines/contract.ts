@@ -437,7 +437,7 @@ export function describeEngine(
         const { error } = await run({ dataset: { type: "jsonl", path } });
         expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
         expect(error?.message).toMatch(
-          /(^|tools\.jsonl:1: )The model's chat template takes no tools\. Use/,
+          /(^|tools\.jsonl:1: )The model's chat template doesn't support tools\. Use/,
         );
       }
     });

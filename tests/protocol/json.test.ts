@@ -6,7 +6,7 @@ import {
   numberText,
   parseJson,
   stringifyJson,
-  withPlainFloats,
+  withPlainNumbers,
 } from "../../protocol/json.ts";
 
 describe("JSON keeps what Python keeps", () => {
@@ -33,7 +33,7 @@ describe("JSON keeps what Python keeps", () => {
   });
 
   test("for users, a float is a number, and the order stays", () => {
-    const plain = withPlainFloats(parseJson('{"b":1.0,"1":[2.0,12345678901234567890]}')) as object;
+    const plain = withPlainNumbers(parseJson('{"b":1.0,"1":[2.0,12345678901234567890]}')) as object;
     expect(keysOf(plain)).toEqual(["b", "1"]);
     expect(plain).toMatchObject({ b: 1, 1: [2, 12345678901234567890n] });
   });

@@ -249,7 +249,7 @@ describe("a dataset", () => {
     const project = enterProject({ "a.csv": 'prompt,completion\n"1\n2",1\n3,\n5,\n' });
     const { ended } = await train([ROWS[0]!, { ...ROWS[1]!, tools: [TOOL] }]);
     await expect(ended).rejects.toThrow(
-      /^dataset, row 2: The model's chat template takes no tools/,
+      /^dataset, row 2: The model's chat template doesn't support tools/,
     );
     const path = join(project, "a.csv");
     const { notes, ended: trained } = await train({ path: "a.csv" });
@@ -259,7 +259,7 @@ describe("a dataset", () => {
     );
     const trainer = createTinyTrainer({ dataset: { path: "a.csv" }, maxLength: 4 });
     await expect(checkTraining(trainer as DrivenTrainer, project, {})).rejects.toThrow(
-      `No row of ${path} has an answer within 4 tokens.`,
+      `No row of ${path} can be trained on within 4 tokens.`,
     );
   });
 

@@ -20,6 +20,7 @@ export function arrayGrammar(
 ): Expression {
   const isUnique = keywordSets.some(({ uniqueItems }) => uniqueItems === true);
   const wasCanonical = context.isCanonical;
+  // Unique items are compared as text, so each value must have one spelling.
   context.isCanonical ||= isUnique;
   const found = readArray(context, keywordSets, isUnique);
   context.isCanonical = wasCanonical;
@@ -32,6 +33,7 @@ function readArray(
   isUnique: boolean,
 ): Expression {
   const { grammar, grammarOf } = context;
+  // `notValues` comes from a `not`, see negation.ts.
   if (valuesOf(keywordSets, "notValues").flat().some(Array.isArray))
     throw unsupported('"not" with an array');
   const groups = keywordSets.map(({ items, prefixItems, additionalItems }) => ({
@@ -53,7 +55,8 @@ function readArray(
   );
   const restSchemas = groups.flatMap(({ rest }) => (rest === undefined ? [] : [rest]));
   const containers = keywordSets.filter((keywords) => keywords["contains"] !== undefined);
-  // If the schema doesn't say which items may follow: none if the prefix items satisfy minItems, otherwise any.
+  // A schema that doesn't say which items may follow allows none if its prefix items satisfy minItems (and there is no
+  // `contains`); otherwise it allows any.
   const isEnough = length >= minItems && length > 0 && containers.length === 0;
   const isClosed = (restSchemas.length === 0 && isEnough) || maxItems === length;
   const item = isClosed ? grammar.none : grammarOf(...restSchemas);
@@ -80,6 +83,7 @@ function readArray(
   });
   const prefixItems = schemas.map((itemSchemas) => grammarOf(...itemSchemas));
   const members = prefixItems.map((expression) => ({ expression, isRequired: true }));
+  // Without prefix items or `contains`, the unique list below says it all.
   if (lists.length === 0 && !(isUnique && length === 0))
     lists.push(listGrammar(grammar, members, item, minItems, maxItems));
   if (isUnique) {

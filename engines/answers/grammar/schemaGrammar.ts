@@ -34,16 +34,18 @@ const IMPLIED_TYPES: readonly (readonly [type: string, keywords: readonly string
   [
     "object",
     [
-      ...["properties", "patternProperties", "required", "additionalProperties", "propertyNames"],
-      ...["minProperties", "maxProperties"],
+      "properties",
+      "patternProperties",
+      "required",
+      "additionalProperties",
+      "propertyNames",
+      "minProperties",
+      "maxProperties",
     ],
   ],
   [
     "array",
-    [
-      ...["items", "prefixItems", "minItems", "maxItems", "additionalItems", "uniqueItems"],
-      "contains",
-    ],
+    ["items", "prefixItems", "minItems", "maxItems", "additionalItems", "uniqueItems", "contains"],
   ],
   ["string", ["minLength", "maxLength", "pattern", "format"]],
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],

@@ -12,12 +12,12 @@ const ROLES = new Set(["system", "developer", "user", "assistant", "tool"]);
 
 /**
  * Converts turns to OpenAI's messages: ShareGPT's `from` and `value`, other names of roles, tool calls
- * as turns of their own, parts without a type. Leaves anything else for `parse` to refuse.
+ * as turns of their own, parts without a type. Leaves anything else for the row format's `parse` to refuse.
  * @param name the column, for errors
- * @throws KitError `DATASET_INVALID` for an invalid call
+ * @throws KitError `DATASET_INVALID` for an invalid call, or a turn without `from` or `value`
  */
 export function messagesOf(turns: unknown, where: string, name: string): unknown {
-  if (!Array.isArray(turns) || turns.every(isMessage)) return turns;
+  if (!Array.isArray(turns) || turns.every(isPlainMessage)) return turns;
   const messages: unknown[] = [];
   let wasCall = false;
   for (const [i, turn] of (turns as unknown[]).entries()) {
@@ -58,7 +58,7 @@ export function checkMessages(messages: unknown, where: string, name: string): v
   }
 }
 
-function isMessage(turn: unknown): boolean {
+function isPlainMessage(turn: unknown): boolean {
   if (!isRecord(turn) || !ROLES.has(turn["role"] as string) || isSet(turn["from"])) return false;
   return !Array.isArray(turn["content"]) && !isSet(turn["value"]);
 }
@@ -68,7 +68,7 @@ function messageOf(turn: Turn, isCall: boolean, where: string, path: string): un
   const isShareGpt = isSet(from) || isSet(value);
   const [speaker, body] = [from ?? role, value ?? content];
   if (isShareGpt && (typeof speaker !== "string" || !isSet(body))) {
-    throw invalid(where, `${path} needs a "from" and a "value" string.`);
+    throw invalid(where, `${path} needs "from", a string, and "value".`);
   }
   if (isCall) return { role: "assistant", ...callsOf(body, where, path), ...rest };
   return { role: roleOf(speaker, isShareGpt), content: withTypes(body), ...rest };
@@ -78,7 +78,7 @@ function roleOf(speaker: unknown, isShareGpt: boolean): unknown {
   if (typeof speaker !== "string") return speaker;
   const name = speaker.toLowerCase();
   if (ROLES.has(name)) return name;
-  // In OpenAI's format, `parse` refuses this role and names its replacement.
+  // In OpenAI's format, the row format's `parse` refuses this role and names its replacement.
   if (isShareGpt && name === "function") return "tool";
   return ROLE_NAMES.get(name) ?? speaker;
 }
@@ -123,7 +123,7 @@ export const INSTRUCTIONS = ["systemInstruction", "system_instruction"];
 const TEXT_ONLY = "but Kit reads only text in Gemini's format: write messages in OpenAI's";
 
 /**
- * Converts Gemini's turns to ShareGPT's.
+ * Converts Gemini's `role` and `parts` to `role` and `content`, for `messagesOf`.
  * @throws KitError `DATASET_INVALID` for anything but text
  */
 export function geminiTurns(contents: unknown, where: string): unknown {

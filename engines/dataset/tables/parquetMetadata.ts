@@ -143,8 +143,10 @@ function hasValidSizes(header: PageHeader, column: ColumnMetaData, remaining: nu
   const { compressed_page_size, uncompressed_page_size, dictionary_page_header } = header;
   const v2 = header.data_page_header_v2;
   const counts = [
-    ...[compressed_page_size, uncompressed_page_size],
-    ...[dataPage(header)?.num_values ?? 0, dictionary_page_header?.num_values ?? 0],
+    compressed_page_size,
+    uncompressed_page_size,
+    dataPage(header)?.num_values ?? 0,
+    dictionary_page_header?.num_values ?? 0,
     ...(v2 ? [v2.num_nulls, v2.num_rows] : []),
     ...(v2 ? [v2.definition_levels_byte_length, v2.repetition_levels_byte_length] : []),
   ];

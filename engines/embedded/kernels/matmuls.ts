@@ -122,8 +122,17 @@ export function createMatmuls(thread: Thread) {
   /** y [rows, out] = addend + x·Wᵀ for a matrix in panels. The batch never changes a row's bits. No barrier. */
   function panels(rows: number, x: Rows, w: Matrix, y: Rows, addend: Address = 0) {
     kernels.panelProduct(
-      ...([rows, w.out, w.in, w.at, w.isBf16 ?? false, panelShare(w.out, count())] as const),
-      ...([x.at, x.row, addend, y.at, y.row] as const),
+      rows,
+      w.out,
+      w.in,
+      w.at,
+      w.isBf16 ?? false,
+      panelShare(w.out, count()),
+      x.at,
+      x.row,
+      addend,
+      y.at,
+      y.row,
     );
   }
 

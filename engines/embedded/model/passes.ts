@@ -7,12 +7,12 @@ import type { GraphPlan } from "./graph.ts";
 
 export interface ModelPlan extends GraphPlan, PlannedHead {}
 
-/** A model's passes, the same on all threads. Each ends without a barrier. */
+/** A model's passes, the same on all threads. A caller must wait at a barrier before it reads their results. */
 export interface ModelPasses {
   /** Up to the head. */
   forward: () => void;
   head: ReturnType<OutputHead>;
-  /** Includes the head's backward pass. Both forward passes must come first. */
+  /** Includes the head's backward pass. `forward` must come first; the head's passes needn't. */
   backward: (accumulate: boolean) => void;
 }
 
@@ -32,6 +32,7 @@ export function createPasses(thread: Thread, plan: ModelPlan): ModelPasses {
     if (recompute === "nothing") return;
     // The last operation's result is saved, because it is the next segment's input.
     if (recompute === "all") return passes.slice(0, -1).forEach(({ forward }) => forward());
+    // Other threads may still read the shared arrays for the following segment.
     thread.kernels.barrier();
     for (const pass of passes) pass.recompute?.();
   }

@@ -37,8 +37,15 @@ function attendUncached(
   graph.add(({ kernels, batch, threadIndex }) => {
     const args = () =>
       [
-        ...([batch.sequences, heads, kvHeads, headDim, qkv.row, scale, window] as const),
-        ...([graph.batch.offsets, graph.batch.scoreOffsets] as const),
+        batch.sequences,
+        heads,
+        kvHeads,
+        headDim,
+        qkv.row,
+        scale,
+        window,
+        graph.batch.offsets,
+        graph.batch.scoreOffsets,
       ] as const;
     return {
       forward() {
@@ -77,9 +84,17 @@ function attendCached(
       kernels.storeKeys(batch.tokens, kvHeads, headDim, newKeys, qkv.row, ...cacheArguments);
       kernels.barrier();
       kernels.attendPages(
-        ...([batch.tokens, heads, kvHeads, headDim, scale, window] as const),
-        ...([qkv.at, qkv.row, ...cacheArguments] as const),
-        ...([scores + threadIndex * scoresPerThread * 4, y.at] as const),
+        batch.tokens,
+        heads,
+        kvHeads,
+        headDim,
+        scale,
+        window,
+        qkv.at,
+        qkv.row,
+        ...cacheArguments,
+        scores + threadIndex * scoresPerThread * 4,
+        y.at,
       );
     },
     backward: noBackward,

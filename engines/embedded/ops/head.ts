@@ -52,8 +52,13 @@ export function planHead(
       matmuls.linear(count, inputs(h.at, from), w, logits);
       kernels.barrier();
       kernels.crossEntropy(
-        ...([count, vocabulary, row, logits.at, targets + from * 4] as const),
-        ...([lossWeights + from * 4, losses + from * 4] as const),
+        count,
+        vocabulary,
+        row,
+        logits.at,
+        targets + from * 4,
+        lossWeights + from * 4,
+        losses + from * 4,
       );
     }
 

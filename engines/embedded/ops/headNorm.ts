@@ -31,8 +31,16 @@ export function headNorm(
         kernels.barrier();
         for (const { count, offset, weight, rstd } of projections) {
           kernels.headNorm(
-            ...([batch.tokens, count, headDim, x + offset, xRow, weight.at] as const),
-            ...([qkv.at + offset, qkv.row, rstd, options.epsilon] as const),
+            batch.tokens,
+            count,
+            headDim,
+            x + offset,
+            xRow,
+            weight.at,
+            qkv.at + offset,
+            qkv.row,
+            rstd,
+            options.epsilon,
           );
         }
       },
@@ -42,15 +50,30 @@ export function headNorm(
         for (const { count, offset, weight, rstd } of projections) {
           if (weight.grad === undefined) continue;
           kernels.headNormWeightBack(
-            ...([batch.tokens, count, headDim, x + offset, xRow, rstd, at + offset, row] as const),
-            ...([weight.grad, accumulate ? weight.grad : 0] as const),
+            batch.tokens,
+            count,
+            headDim,
+            x + offset,
+            xRow,
+            rstd,
+            at + offset,
+            row,
+            weight.grad,
+            accumulate ? weight.grad : 0,
           );
         }
         kernels.barrier();
         for (const { count, offset, weight, rstd } of projections) {
           kernels.headNormBack(
-            ...([batch.tokens, count, headDim, x + offset, xRow] as const),
-            ...([weight.at, rstd, at + offset, row] as const),
+            batch.tokens,
+            count,
+            headDim,
+            x + offset,
+            xRow,
+            weight.at,
+            rstd,
+            at + offset,
+            row,
           );
         }
       },

@@ -61,8 +61,12 @@ export function linear(
         }
         if (bias?.grad === undefined) return;
         kernels.biasBack(
-          ...([n, weight.out, y.grad.at, y.grad.row] as const),
-          ...([bias.grad, accumulate ? bias.grad : 0] as const),
+          n,
+          weight.out,
+          y.grad.at,
+          y.grad.row,
+          bias.grad,
+          accumulate ? bias.grad : 0,
         );
       },
     };

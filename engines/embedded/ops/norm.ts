@@ -17,8 +17,14 @@ export function norm(
     const { kernels, batch } = context;
     const compute = () =>
       kernels.norm(
-        ...([batch[x.rows], width, x.at, weight.at, y.at, rstd] as const),
-        ...([options.epsilon, residual?.at ?? 0] as const),
+        batch[x.rows],
+        width,
+        x.at,
+        weight.at,
+        y.at,
+        rstd,
+        options.epsilon,
+        residual?.at ?? 0,
       );
     return {
       forward() {

@@ -15,8 +15,15 @@ export function rope(
     const rotate = (x: number, sign: number) => {
       kernels.barrier();
       kernels.rotate(
-        ...([batch.tokens, heads + kvHeads, headDim, x, qkv.row] as const),
-        ...([positions, cosines, sines, sign] as const),
+        batch.tokens,
+        heads + kvHeads,
+        headDim,
+        x,
+        qkv.row,
+        positions,
+        cosines,
+        sines,
+        sign,
       );
     };
     return { forward: () => rotate(qkv.at, 1), backward: () => rotate(qkv.grad.at, -1) };

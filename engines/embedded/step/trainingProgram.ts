@@ -49,9 +49,13 @@ export function trainingProgram(plan: TrainingPlan): Program {
     }
 
     return [
-      ...[gradients(false, false), gradients(true, false)],
-      ...[gradients(false, true), gradients(true, true)],
-      ...[norm, update, loss],
+      gradients(false, false),
+      gradients(true, false),
+      gradients(false, true),
+      gradients(true, true),
+      norm,
+      update,
+      loss,
     ];
   };
 }

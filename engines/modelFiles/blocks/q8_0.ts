@@ -17,17 +17,17 @@ export const q8_0: BlockType = {
     const bits = new Int32Array(from.buffer, from.byteOffset, from.length);
     let highest = 0;
     for (let k = 0; k < from.length; k++) {
-      const size = Math.abs(from[k]!);
-      if (size > highest) highest = size;
+      const magnitude = Math.abs(from[k]!);
+      if (magnitude > highest) highest = magnitude;
     }
     const scale = Math.fround(highest / 127);
     const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
     to.setUint16(0, toHalf(scale), true);
     for (let k = 0; k < from.length; k++) {
-      const size = Math.abs(Math.fround(from[k]! * inverse));
+      const magnitude = Math.abs(Math.fround(from[k]! * inverse));
       // −1 or 0.
       const sign = bits[k]! >> 31;
-      to.setInt8(2 + k, (Math.trunc(size + 0.5) ^ sign) - sign);
+      to.setInt8(2 + k, (Math.trunc(magnitude + 0.5) ^ sign) - sign);
     }
   },
 

@@ -58,6 +58,7 @@ def run_mode(mode: str, channel: Channel) -> None:
 
         channel.send("done", check=check(inbox.job, channel))
     elif mode == "config":
+        # Refuses a model that needs custom code, before its weights are downloaded.
         from .model.models import assert_safe
 
         assert_safe(inbox.job["folder"])

@@ -2,10 +2,10 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 
 export type Config = Record<string, unknown>;
 
-/** A part of the text that the model splits into tokens. */
+/** A part of the text; the tokenizer's model (such as BPE) splits each part into tokens. */
 export interface PreToken {
   text: string;
-  /** Whether the whole text starts with it. */
+  /** Whether it is at the start of the whole text. */
   isFirst: boolean;
 }
 
@@ -64,13 +64,13 @@ export function flagOf(part: Config, key: string, fallback?: boolean): boolean {
 export function textOf(part: Config, key: string, fallback?: string): string {
   const text = part[key] ?? fallback;
   if (typeof text === "string") return text;
-  throw new Error(`"${key}" is not a text`);
+  throw new Error(`"${key}" is not a string`);
 }
 
 export function countOf(part: Config, key: string, fallback?: number): number {
   const count = part[key] ?? fallback;
   if (Number.isSafeInteger(count) && Number(count) >= 0) return Number(count);
-  throw new Error(`"${key}" is not a count`);
+  throw new Error(`"${key}" is not a whole number of at least 0`);
 }
 
 /** A single character. */

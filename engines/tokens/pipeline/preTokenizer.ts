@@ -29,7 +29,10 @@ export function createPreTokenizer(file: Config): Split {
   return part ? splitOf(part) : (preToken) => [preToken];
 }
 
-/** Whether Hugging Face's tokenizers may prefix several parts: an earlier step may split an expanded first character. */
+/**
+ * Whether Hugging Face's tokenizers may prepend the space more than once: if one first character became several, and
+ * an earlier step splits those, each piece counts as first.
+ */
 function mayPrependTwice(part: Config, hasNormalizer: boolean): boolean {
   if (part["type"] !== "Sequence") return false;
   const parts = components("pre_tokenizer", part, "pretokenizers");
@@ -41,7 +44,7 @@ function mayPrependTwice(part: Config, hasNormalizer: boolean): boolean {
 }
 
 /** Steps that only split. */
-const SPLITTERS = new Set([...["Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit"]]);
+const SPLITTERS = new Set(["Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit"]);
 
 /** Whether a step prepends a space to the first pre-token only. */
 function prependsToFirst(part: Config): boolean {

@@ -3,14 +3,14 @@ import { type JobStore, createJobStore } from "../../../jobs/store.ts";
 import { ARTIFACTS, checkpointFolder } from "../../../protocol/artifactPath.ts";
 import { type FileStore, openFileStore } from "./fileStore.ts";
 import { writeResultFile } from "./resultFile.ts";
-import { type Trainings, createTrainings } from "./trainings.ts";
+import { type TrainingRuns, createTrainingRuns } from "./trainingRuns.ts";
 import { type TuningJob, checkpointName, modelName, stepsOf } from "./tuningJob.ts";
 import { type UploadLimits, UPLOAD_LIMITS, createUploads } from "./upload.ts";
 
 /** A job's model to serve. */
 export interface TunedModel {
   name: string;
-  /** Absolute path of a job's directory, whose result it is, or of a checkpoint. */
+  /** Absolute path of a checkpoint, or of a job's directory, which stands for the job's result. */
   directory: string;
   /** ISO 8601, UTC. */
   createdAt: string;
@@ -33,7 +33,7 @@ export interface FineTuning {
   files: FileStore;
   jobs: JobStore;
   upload: ReturnType<typeof createUploads>;
-  trainings: Trainings;
+  trainingRuns: TrainingRuns;
 }
 
 /** @throws KitError `LINK_IN_KIT` */
@@ -52,7 +52,7 @@ export function createFineTuning(
     served.add(name);
   }
 
-  const trainings = createTrainings({
+  const trainingRuns = createTrainingRuns({
     project,
     kit,
     jobs,
@@ -68,5 +68,5 @@ export function createFineTuning(
       writeResultFile(job, files);
     },
   });
-  return { project, files, jobs, upload, trainings };
+  return { project, files, jobs, upload, trainingRuns };
 }

@@ -30,22 +30,22 @@ const MAX_LIMIT = 100;
 const postJob = tuningRoute(async (tuning, { request, response }, _, { models, bodies }) => {
   const body = await readJsonBody(bodies, request, response);
   if (!body) return;
-  const { files, project, trainings } = tuning;
+  const { files, project, trainingRuns } = tuning;
   const parsed = jobRequest(body, files);
   const base = baseOf(models, parsed.model);
   const trainer = trainerOf(parsed, base, (id) => ({ type: "jsonl", path: files.contentPath(id) }));
   const { id } = planJob(project, { name: trainer.name, trainer, request: { ...parsed } });
-  void trainings.update();
+  void trainingRuns.update();
   sendJson(response, 200, asJobObject(jobOf(tuning, apiId(id)), files));
 });
 
 // These routes read a job before they update: then each model in a response is served.
 
 /** `GET /v1/fine_tuning/jobs` */
-const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, response }) => {
+const getJobs = tuningRoute(async ({ files, jobs, trainingRuns }, { request, response }) => {
   const { query } = targetOf(request);
   const matching = readTuningJobs(jobs).filter((job) => hasMetadata(job, query));
-  await trainings.update();
+  await trainingRuns.update();
   const items = matching.map((job) => ({ id: apiId(job.id), job }));
   const page = pageOf(items, query, { limit: 20, maxLimit: MAX_LIMIT });
   sendJson(response, 200, { ...page, data: page.data.map(({ job }) => asJobObject(job, files)) });
@@ -54,7 +54,7 @@ const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, respon
 /** `GET /v1/fine_tuning/jobs/{id}` */
 const getJob = tuningRoute(async (tuning, { response }, id) => {
   const job = jobOf(tuning, id);
-  await tuning.trainings.update();
+  await tuning.trainingRuns.update();
   sendJson(response, 200, asJobObject(job, tuning.files));
 });
 
@@ -65,17 +65,17 @@ const postCancel = tuningRoute(async (tuning, { response }, id) => {
     throw new ApiError(400, `Job ${id} has ended already: ${job.status}.`);
   }
   await cancelJob(job.directory);
-  tuning.trainings.stopCheck(job.id);
+  tuning.trainingRuns.stopCheck(job.id);
   const deadline = performance.now() + CANCEL_MS;
   while (!hasEnded(jobOf(tuning, id)) && performance.now() < deadline) await delay(POLL_MS);
-  void tuning.trainings.update();
+  void tuning.trainingRuns.update();
   sendJson(response, 200, asJobObject(jobOf(tuning, id), tuning.files));
 });
 
 /** `GET /v1/fine_tuning/jobs/{id}/events` */
 const getEvents = tuningRoute(async (tuning, { request, response }, id) => {
   const events = eventsOf(jobOf(tuning, id), tuning.files);
-  await tuning.trainings.update();
+  await tuning.trainingRuns.update();
   const limits = { limit: 20, maxLimit: MAX_LIMIT };
   sendJson(response, 200, pageOf(events, targetOf(request).query, limits));
 });
@@ -83,7 +83,7 @@ const getEvents = tuningRoute(async (tuning, { request, response }, id) => {
 /** `GET /v1/fine_tuning/jobs/{id}/checkpoints` */
 const getCheckpoints = tuningRoute(async (tuning, { request, response }, id) => {
   const checkpoints = checkpointsOf(jobOf(tuning, id));
-  await tuning.trainings.update();
+  await tuning.trainingRuns.update();
   const limits = { limit: 10, maxLimit: MAX_LIMIT };
   sendJson(response, 200, pageOf(checkpoints, targetOf(request).query, limits));
 });

@@ -125,7 +125,7 @@ describe("a system text beside a row's messages is their first", () => {
   it("or is refused where they begin with another, or where it is not text", async () => {
     const other = { system: "Be short.", messages: [SYSTEM, ...messages] };
     expect(await refusalOf(writtenLines([other]))).toContain(
-      'data.jsonl:1: a "system" and a message of the role "system": remove one of them. Write',
+      'data.jsonl:1: both "system" and a message with role "system": remove one of them. Write',
     );
     expect(await refusalOf(writtenLines([{ system: 7, messages }]))).toContain(
       'data.jsonl:1: "system" is not text. Write',

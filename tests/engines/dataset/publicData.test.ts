@@ -277,7 +277,7 @@ test.each<[object, string]>([
   ],
   [
     { conversations: [{ from: "human", value: null }] },
-    'conversations[0] needs a "from" and a "val',
+    'conversations[0] needs "from", a string, and "val',
   ],
   [{ contents: [{ role: "user" }] }, 'contents[0] needs "parts", a list of {"text":"…"}.'],
   [
@@ -467,7 +467,7 @@ const numbers = (value: string) =>
 test.each(["1E400", "-1e999", "1.5e309"])("%s, which no float holds, is refused", async (value) => {
   const path = scratchFile("data.jsonl", `{"text":"a","more":${value}}\n${numbers(value)}`);
   expect(await refusalOf(written({ type: "jsonl", path }))).toBe(
-    "data.jsonl:2: has a number that JSON cannot hold, such as 1e400 or NaN. Write it as text, or leave it out.",
+    "data.jsonl:2: has a number that is too large, such as 1e400, or NaN. Write it as text, or leave it out.",
   );
 });
 
@@ -476,6 +476,6 @@ test.each([NaN, -Infinity])("%d in a row of code is refused where it is learned"
   row.messages[1]!.tool_calls = [{ function: { name: "f", arguments: { n: value } } }];
   const rows = [{ text: "a", more: value }, row] as never;
   expect(await refusalOf(written({ type: "code", path: [] }, { code: { rows } }))).toMatch(
-    /^dataset, row 2: has a number that JSON cannot hold/,
+    /^dataset, row 2: has a number that is too large/,
   );
 });

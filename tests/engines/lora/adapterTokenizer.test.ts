@@ -124,5 +124,5 @@ test("a template for tools in a folder of its own goes along into checkpoints an
   // As in transformers, a file takes the place of the config's templates, that for tools among them.
   const whole = join(directory, "safetensors base");
   writeFileSync(join(whole, "chat_template.jinja"), TEMPLATE);
-  expect(() => ask(whole)).toThrow("The model's chat template takes no tools");
+  expect(() => ask(whole)).toThrow("The model's chat template doesn't support tools");
 });

@@ -241,9 +241,13 @@ describe.runIf(hasPython)("with Python", () => {
     const of = (part: string, row: number, advice: string) =>
       `warning: the model's chat template leaves out ${part} in 1 of 5 rows\n  the first is ${path}:${row}\n  ${advice}`;
     const told = [
-      of("the system message", 1, "write it in the first user's message"),
+      of("the system message", 1, "write it in the first user message"),
       of("the system message after the first message", 2, "write all of it in the first message"),
-      of("the tool results", 3, "use a model whose template takes tools, or a user's message"),
+      of(
+        "the tool results",
+        3,
+        "use a model whose template supports tools, or put the result in a user message",
+      ),
       of('"thinking"', 4, 'name it "reasoning_content", which the template writes'),
       of('"reasoning_content"', 5, 'write it in "content", or leave it out'),
     ];

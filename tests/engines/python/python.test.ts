@@ -387,10 +387,10 @@ describe.runIf(hasPython)("with Python", () => {
       joined: ["hello<|im_end|>"],
       rewrites: [" hello é 日本 \n<|im_end|>", "hello<|im_end|>"],
       reopens: expect.stringMatching(
-        /^The model's chat template renders a finished answer differently/,
+        /^The model's chat template doesn't begin an assistant message/,
       ),
       weighted: ["hello<|im_end|>"],
-      tools: expect.stringMatching(/^The model's chat template takes no tools\. /),
+      tools: expect.stringMatching(/^The model's chat template doesn't support tools\. /),
       refuses: expect.stringContaining("refuses a conversation: Only user and assistant."),
       unasked: expect.stringMatching(/^A conversation starts with an assistant message\. /),
       bytes: ["🧪!", "", "\ufffd\ufffd!", "🧪"],

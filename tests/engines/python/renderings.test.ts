@@ -71,7 +71,7 @@ describe.runIf(isHere).each(models)("18 conversations by the template of %s", (n
       expect(python, place).toBe(text);
       if (theirs !== null && text === null) {
         // What such a template would drop in silence.
-        expect(problem, place).toContain("The model's chat template takes no tools.");
+        expect(problem, place).toContain("The model's chat template doesn't support tools.");
       } else if (theirs === null && text !== null) {
         // Null is refused there, and an empty text here is not.
         const isWordless = messages.some(({ content }) => content === undefined);

@@ -93,11 +93,8 @@ describe("the options of ray()", () => {
     ["auto", /^RAY_ADDRESS is auto, but ray\(\) needs the dashboard's URL, such as http:/],
     ["head:6379", /^RAY_ADDRESS is head:6379, but ray\(\) needs/],
     ["ray://head:10001", /^RAY_ADDRESS is ray:\/\/head:10001, but ray\(\) needs/],
-    [
-      "http://me:secret@head:8265",
-      /^RAY_ADDRESS has a user's name, a password or a key in its URL\./,
-    ],
-    ["me:secret@head:8265", /^RAY_ADDRESS has a user's name, a password or a key in its URL\./],
+    ["http://me:secret@head:8265", /^RAY_ADDRESS contains a username, password or key\./],
+    ["me:secret@head:8265", /^RAY_ADDRESS contains a username, password or key\./],
   ])(
     "says what is wrong with RAY_ADDRESS=%s when it trains, not before",
     async (given, message) => {

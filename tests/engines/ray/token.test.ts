@@ -32,22 +32,22 @@ it("finds a token as Ray's own tools do, and takes a blank variable for none", (
 });
 
 it("refuses what no header can carry, by the token's source and without the token", () => {
-  const refusal = /^The token of the Ray cluster in RAY_AUTH_TOKEN has a space, a line break or /;
+  const refusal = /^The Ray cluster token in RAY_AUTH_TOKEN contains a space, a line break or /;
   for (const token of ["s\u00e9cret", "sec\nret", "sec ret"]) {
     expect(() => tokenWith({ RAY_AUTH_TOKEN: token })).toThrow(refusal);
     expect(() => tokenWith({ RAY_AUTH_TOKEN: token })).not.toThrow(token);
   }
-  expect(() => tokenWith({}, { file: "a b" })).toThrow(/ in \S+auth_token has a space, /);
+  expect(() => tokenWith({}, { file: "a b" })).toThrow(/ in \S+auth_token contains a space, /);
 });
 
 it("says which file it cannot read, unless there is none at the default path", () => {
   const home = scratchDirectory();
   mkdirSync(join(home, ".ray/auth_token"), { recursive: true });
   expect(() => tokenAt(home, {})).toThrow(
-    /^Cannot read the token of the Ray cluster at \S+auth_token \(EISDIR\)\. Make it a file /,
+    /^Cannot read the Ray cluster's token from \S+auth_token \(EISDIR\)\. Make it a file /,
   );
   const RAY_AUTH_TOKEN_PATH = join(home, "none");
   expect(() => tokenAt(home, { RAY_AUTH_TOKEN_PATH })).toThrow(
-    `Cannot read the token of the Ray cluster at ${RAY_AUTH_TOKEN_PATH} (from RAY_AUTH_TOKEN_PATH). Check the path.`,
+    `Cannot read the Ray cluster's token from ${RAY_AUTH_TOKEN_PATH} (from RAY_AUTH_TOKEN_PATH). Check the path.`,
   );
 });

@@ -11,7 +11,7 @@ import type { CheckOptions, Engine, EngineModel, TrainOptions } from "../../../p
 import { type ErrorCode, type RequestFault, KitError } from "../../../protocol/error.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { InferDelta, InferResult } from "../../../protocol/infer.ts";
-import { parseJson, stringifyJson, withPlainFloats } from "../../../protocol/json.ts";
+import { parseJson, stringifyJson, withPlainNumbers } from "../../../protocol/json.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 
 const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
@@ -131,7 +131,7 @@ async function* reportsOf(program: ChildProcess): AsyncGenerator<Report> {
   for await (const line of createInterface(program.stdout)) {
     const plain = JSON.parse(line) as Report;
     // An answer's value may have an integer beyond 2^53; a figure is a number, however large.
-    const report = plain.type === "answer" ? (withPlainFloats(parseJson(line)) as Report) : plain;
+    const report = plain.type === "answer" ? (withPlainNumbers(parseJson(line)) as Report) : plain;
     if (report.type === "failed") throw new KitError(report.code, report.message);
     yield report;
   }

@@ -119,7 +119,7 @@ const REWRITES =
 test.each<[string, string | RegExp]>([
   [
     REWRITES,
-    "The model's chat template renders a finished answer differently from its generation prompt, so Kit can't separate the answer from the prompt.",
+    "The model's chat template doesn't begin an assistant message with its generation prompt, so Kit can't tell the answer from the prompt.",
   ],
   [
     "{{ raise_exception('no system') }}",

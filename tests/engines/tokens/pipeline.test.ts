@@ -138,8 +138,8 @@ test.each([
 
 test.each([
   ["added_tokens", "none", "its added_tokens are not a list of objects"],
-  ["added_tokens", { id: 7 }, '"content" is not a text'],
-  ["normalizer", { type: "Prepend" }, '"prepend" is not a text'],
+  ["added_tokens", { id: 7 }, '"content" is not a string'],
+  ["normalizer", { type: "Prepend" }, '"prepend" is not a string'],
   ["pre_tokenizer", { ...FIRST, replacement: "▁▁" }, '"replacement" is not one character'],
   ["model", { merges: [["the", "nothing"]] }, 'its merge ["the","nothing"] is not in'],
   ["model", { vocab: [] }, 'the "vocab" of its model is not an object of ids'],

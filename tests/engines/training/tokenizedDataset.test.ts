@@ -87,7 +87,7 @@ test("a conversation that is too long loses its end, or is left out when no answ
 test("no answer within maxLength in any row is an error that says so", () => {
   const path = scratchFile("train.jsonl", jsonl([{ prompt: "p".repeat(50), completion: "no" }]));
   expect(() => readDataset(path, 20)).toThrow(
-    /train\.jsonl has an answer within 20 tokens.*maxLength/,
+    /train\.jsonl can be trained on within 20 tokens.*maxLength/,
   );
 });
 
@@ -97,7 +97,7 @@ test.each([
   '{"messages":[{"role":"tool","content":"4"},{"role":"assistant","content":"b"}]}',
 ])("a row that the chat template cannot write is named with its file and number: %s", (line) => {
   const path = scratchFile("train.jsonl", `${ROW}\r\n\r\n${line}\r\n${ROW}`);
-  const refused = /train\.jsonl:3: The model's chat template takes no tools\. Use /;
+  const refused = /train\.jsonl:3: The model's chat template doesn't support tools\. Use /;
   expect(() => readDataset(path, 64)).toThrow(refused);
 });
 

@@ -4,7 +4,7 @@
 @inline
 export const LANES: i32 = 4;
 
-/** a · b + c, rounded once with relaxed SIMD and twice without. */
+/** a · b + c: fused (rounded once) where relaxed SIMD and the CPU allow, otherwise rounded twice. */
 // @ts-ignore: decorator
 @inline
 export function fma(a: v128, b: v128, c: v128): v128 {

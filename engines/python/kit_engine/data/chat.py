@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 from ..process.constants import CONSTANTS
 from ..process.errors import KitError
 
-# Matches templates that join arguments to text, such as DeepSeek's.
+# Matches templates that concatenate arguments with `+`, such as DeepSeek's.
 JOINED_ARGUMENTS = re.compile(CONSTANTS["joinedArguments"])
 
 # As templates expect it: `content` is None if there are only `tool_calls`.
 Message = dict[str, Any]
 
 TOOLS_UNSUPPORTED = (
-    "The model's chat template takes no tools. Use a model whose template does, or remove tools "
-    "and tool_calls."
+    "The model's chat template doesn't support tools. Use a model whose template does, or remove "
+    "tools and tool_calls."
 )
 
 

@@ -133,7 +133,7 @@ def read_dataset(
     if len(dataset.examples) == 0:
         raise KitError(
             "DATASET_INVALID",
-            f"No row of {name} has an answer within {max_length} tokens. "
+            f"No row of {name} can be trained on within {max_length} tokens. "
             "Shorten the prompts or raise maxLength.",
         )
     for text in row_notes.notes():
@@ -167,17 +167,17 @@ def add_row(
         for tokens in sequences:
             dataset.examples.add_chunks(tokens, max_length)
         return True
-    fitting = [tokens for tokens in sequences if True in tokens.learned[1:max_length]]
+    learnable = [tokens for tokens in sequences if True in tokens.learned[1:max_length]]
     if objective.needs_all:
-        is_skipped = len(fitting) < len(sequences) or are_equal(fitting, max_length)
+        is_skipped = len(learnable) < len(sequences) or are_equal(learnable, max_length)
     else:
-        is_skipped = not fitting
+        is_skipped = not learnable
     if is_skipped:
         dataset.skipped += 1
         dataset.longest_skipped = max(dataset.longest_skipped, length)
         return False
     dataset.truncated += length > max_length
-    dataset.examples.add_truncated(fitting, max_length, row.is_undesirable)
+    dataset.examples.add_truncated(learnable, max_length, row.is_undesirable)
     return True
 
 

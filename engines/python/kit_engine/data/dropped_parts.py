@@ -15,9 +15,9 @@ NAMES = {
     "tool": "the tool results",
 }
 ADVICE = {
-    "system": "write it in the first user's message",
+    "system": "write it in the first user message",
     "later system": "write all of it in the first message",
-    "tool": "use a model whose template takes tools, or a user's message",
+    "tool": "use a model whose template supports tools, or put the result in a user message",
 }
 
 PROBE = "what is looked for"

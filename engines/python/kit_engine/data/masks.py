@@ -125,8 +125,8 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
     if any(tokens is None for tokens in sequences):
         raise KitError(
             "DATASET_INVALID",
-            "The model's chat template renders a finished answer differently from its generation "
-            "prompt, so Kit can't separate the answer from the prompt. Use a model with another "
+            "The model's chat template doesn't begin an assistant message with its generation "
+            "prompt, so Kit can't tell the answer from the prompt. Use a model with another "
             "template.",
         )
     return [tokens for tokens in sequences if tokens is not None]

@@ -18,7 +18,7 @@ class StopTokens:
 
 
 def stop_tokens_of(tokenizer: Any) -> list[int]:
-    """Stop token ids; the first also ends a text."""
+    """Stop token ids; the first also ends plain-text (`text`) rows."""
     return stop_tokens(tokenizer).all
 
 

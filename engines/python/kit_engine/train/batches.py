@@ -1,4 +1,4 @@
-"""Datasets in Kit's order for transformers' Trainer, and its collator."""
+"""Datasets in Kit's order for transformers' Trainer, and a collator."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ Example = list[Arrays]
 
 
 class OrderedRows(Dataset[Example]):
-    """All training rows, in training order."""
+    """The rows of all steps, in training order; rows repeat across epochs."""
 
     def __init__(self, examples: ExampleSet, seed: int, length: int) -> None:
         self.examples = examples
@@ -43,8 +43,8 @@ class AllRows(Dataset[Example]):
 
 
 class Collator:
-    """Stacks the examples' sequences, padded to the longest. Doesn't loop over tokens, since a GPU
-    waits meanwhile."""
+    """Stacks the examples' sequences, padded to the longest. Doesn't loop over tokens, because the
+    GPU would wait."""
 
     def __init__(self, pad: int | None) -> None:
         self.pad = pad

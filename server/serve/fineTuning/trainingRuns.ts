@@ -14,7 +14,7 @@ const POLL_MS = 1_000;
 /** The `kit` command that checks a planned job, or trains it. */
 type Work = "check" | "start";
 
-export interface TrainingsOptions {
+export interface TrainingRunsOptions {
   project: string;
   /** The `kit` command: a program and its first arguments. */
   kit: string[];
@@ -25,7 +25,7 @@ export interface TrainingsOptions {
 }
 
 /** Checks and trains the planned jobs of a project, one at a time each, in processes that outlive this one. */
-export interface Trainings {
+export interface TrainingRuns {
   /** Begins to look for work. Resolves when every model that exists is served. */
   start: () => Promise<void>;
   /** Looks for work now. Resolves as `start`. */
@@ -36,7 +36,7 @@ export interface Trainings {
   close: () => void;
 }
 
-export function createTrainings(options: TrainingsOptions): Trainings {
+export function createTrainingRuns(options: TrainingRunsOptions): TrainingRuns {
   const { project, kit, jobs, onModel, onError } = options;
   /** The processes of this server, by their work. */
   const processes = new Map<Work, { id: string; child: ChildProcess }>();

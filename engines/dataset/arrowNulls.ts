@@ -15,7 +15,7 @@ import {
  * Arrow (hence Parquet and `datasets`) gives all objects of a column the same keys, with nulls for missing values.
  * Drops these nulls: from calls, keys that the tool doesn't have; from tools, all that a schema can't mean.
  */
-export interface ArrowPadding {
+export interface ArrowNulls {
   /** @param row in Kit's own format */
   drop: <Row extends object>(row: Row, where: string) => Row;
   /** Notes and warnings about dropped and doubtful nulls. */
@@ -23,7 +23,7 @@ export interface ArrowPadding {
 }
 
 /** @param isArrow whether the rows certainly come from Arrow */
-export function createArrowPadding(isArrow: boolean): ArrowPadding {
+export function createArrowNulls(isArrow: boolean): ArrowNulls {
   const dropped = createTally();
   // Arrow also pads optional arguments that a call omitted; an explicit null looks the same.
   const doubtful = createTally();
