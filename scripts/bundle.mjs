@@ -12,7 +12,8 @@ const outDir = realpathSync(process.argv[2] ?? "dist");
 const MAIN = ["cli/kit", "sdk/index", "sdk/engines", "sdk/metrics"];
 /** Entry points of the leading threads, which share one chunk. */
 const LEADERS = [
-  ...["engines/embedded/train/trainWorker", "engines/embedded/infer/inferWorker"],
+  "engines/embedded/train/trainWorker",
+  "engines/embedded/infer/inferWorker",
   "engines/webgpu/train/trainWorker",
 ];
 /** Entry points of the helper threads, one file each. */

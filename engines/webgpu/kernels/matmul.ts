@@ -101,19 +101,22 @@ ${fill("bTile", columns, DEPTH, isBByColumn, (n, k) => `readB(k0 + ${k}, n0 + ${
 
 /** `M` and `K`: 0 for the batch's rows, from `first`, at most `limit`; `kind` is their count's place in `batch`. */
 const SIZES = [
-  ...(["M", "N", "K", "kind", "first", "limit"] as const),
-  ...([
-    "aFrom",
-    "aRow",
-    "aColumn",
-    "wFrom",
-    "wRow",
-    "wColumn",
-    "scales",
-    "cFrom",
-    "cRow",
-    "adds",
-  ] as const),
+  "M",
+  "N",
+  "K",
+  "kind",
+  "first",
+  "limit",
+  "aFrom",
+  "aRow",
+  "aColumn",
+  "wFrom",
+  "wRow",
+  "wColumn",
+  "scales",
+  "cFrom",
+  "cRow",
+  "adds",
 ] as const;
 
 type Sizes = Record<(typeof SIZES)[number], "u32">;
