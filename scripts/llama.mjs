@@ -70,9 +70,7 @@ function install() {
 /** Creates each file once. */
 async function makeFiles() {
   if (!existsSync(REAL_WEIGHTS)) {
-    console.error(
-      "kit: The benchmark's files are made from .real-weights/. Run: npm run python",
-    );
+    console.error("kit: The benchmark's files are made from .real-weights/. Run: npm run python");
     return false;
   }
   const filter = (path) => !KERNELS.test(basename(path));

@@ -45,8 +45,8 @@ test.runIf(hasTrackers)(
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const body = JSON.stringify({ experiment_ids: ["0"] });
     const headers = { "Content-Type": "application/json" };
-  const init = { method: "POST", headers, body };
-  const response = await fetch(`${server}/api/2.0/mlflow/runs/search`, init);
+    const init = { method: "POST", headers, body };
+    const response = await fetch(`${server}/api/2.0/mlflow/runs/search`, init);
     const { runs } = (await response.json()) as Found;
     expect(runs).toHaveLength(1);
     expect(runs[0]?.info).toMatchObject({
