@@ -13,7 +13,10 @@ export const TSCONFIG = "tsconfig.json";
 
 /** Files of the quickstart that every template has. */
 const SHARED_FILES = [
-  ...["AGENTS.md", "package.json", "tsconfig.json", "gitignore"],
+  "AGENTS.md",
+  "package.json",
+  "tsconfig.json",
+  "gitignore",
   join("src", "kit", "index.ts"),
 ];
 
