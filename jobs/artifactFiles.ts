@@ -103,7 +103,7 @@ export function checkpointSteps(artifacts: string): number[] {
   return [...new Set(steps)].toSorted((a, b) => a - b);
 }
 
-/** Whether a job has ever saved a checkpoint, even if deleted since. */
+/** Whether the recent part of a job's log has a saved checkpoint, even if it was deleted since. */
 export function hasSavedCheckpoint(directory: string): boolean {
   const isSave = ({ event }: { event?: unknown }) => event === "checkpoint.saved" || undefined;
   return findNewest(logPath(directory), isSave)?.found === true;

@@ -46,7 +46,7 @@ export function beginPlanned(project: string, id: string, config: JobConfig): Pr
 
 /**
  * Ends a planned job before it begins.
- * @throws KitError as `beginPlanned`
+ * @throws KitErrors of `beginPlanned`
  */
 export async function endPlanned(directory: string, end: FinalEvent): Promise<void> {
   await claim(directory, (owned) => {

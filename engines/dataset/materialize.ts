@@ -40,8 +40,8 @@ export interface MaterializeOptions {
 /**
  * Checks a dataset's rows and writes them to a JSONL file, which any engine can read.
  * @returns the source of each line
- * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID` with the location, `CANNOT_WRITE`; and what
- * the project's code throws
+ * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID` with the location, `CANNOT_WRITE`; the signal's reason; and
+ * what the project's code throws
  */
 export async function materializeDataset(
   dataset: FileDataset,

@@ -88,6 +88,7 @@ export function questionIn(row: RowObject, name: string, value: unknown): Messag
 /**
  * Removes the question from a completion that is a whole conversation.
  * @returns prompt and completion, unchanged or as messages
+ * @throws KitError `DATASET_INVALID`
  */
 export function promptAndCompletion(object: RowObject): { prompt: unknown; completion: unknown } {
   const { prompt, completion } = object.row;

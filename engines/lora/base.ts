@@ -20,7 +20,7 @@ export function isAdapter(path: string): boolean {
 /**
  * Downloads an adapter's base from the hub, if the cache lacks it or its chat template.
  * @param path of any checkpoint
- * @throws KitError as `fetchModel`
+ * @throws KitErrors of `fetchModel`
  */
 export async function fetchBase(path: string, options?: FetchOptions): Promise<void> {
   const config = readConfig(join(path, ADAPTER_CONFIG), "optional");

@@ -27,10 +27,11 @@ export interface MaskedTokens {
 
 /**
  * The tokens of a conversation, and which are learned: each answer up to and including its stop token, which the
- * template may write as the next turn's first token. Each answer is found by rendering the conversation without and with it. Tokens
- * that straddle an answer's start aren't learned.
+ * template may write as the next turn's first token. Each answer is found by rendering the conversation without and
+ * with it. Tokens that straddle an answer's start aren't learned.
  * @returns one sequence, or one for each answer if the template rewrites earlier turns
- * @throws KitError `DATASET_INVALID` for a template whose generation prompt doesn't begin the answer, and those of `assertHasPrompt`
+ * @throws KitError `DATASET_INVALID` for a template whose generation prompt doesn't begin the answer, and those of
+ * `assertHasPrompt` and `render`
  */
 export function answerMasks(conversation: Conversation, options: Options): MaskedTokens[] {
   const { messages } = conversation;

@@ -39,7 +39,7 @@ function document(text: string): Span[] {
 
 /**
  * A row as the model sees it, untruncated.
- * @throws KitError `DATASET_INVALID` as `assertHasPrompt`, and for tools
+ * @throws KitError `DATASET_INVALID` for tools, and that of `assertHasPrompt`
  */
 export function spansOf(row: Row): Span[] {
   if ("text" in row) return document(row.text);

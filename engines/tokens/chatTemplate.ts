@@ -19,7 +19,8 @@ export interface Render {
 /**
  * A model's chat template, rendered like `apply_chat_template` of `transformers`.
  * @param specials the texts of `bos_token`, `eos_token` and the like
- * @throws KitError `CHECKPOINT_INVALID` for a template that isn't Jinja
+ * @returns renders a conversation; throws KitError `DATASET_INVALID` if the template refuses it or lacks tools
+ * @throws KitError `CHECKPOINT_INVALID` for a template that isn't Jinja, or that Kit doesn't support
  */
 export function createRender(
   source: string,

@@ -43,7 +43,7 @@ export interface TokenizerFiles {
 
 /**
  * A model's own tokenizer. Rows and prompts become the same tokens as in `transformers`.
- * @throws KitError `CHECKPOINT_INVALID` for an unsupported kind of tokenizer
+ * @throws KitError `CHECKPOINT_INVALID` for a damaged or unsupported tokenizer
  */
 export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   assertBoundedGrowth(files.path, files.tokenizer);

@@ -25,7 +25,7 @@ type Option = keyof typeof FILES;
  * Writes a training run's datasets into the job's folder, except files at URLs: a cluster's workers read those, before
  * the files written here.
  * @returns the config with these files, and a function that replaces their locations in messages with the original ones
- * @throws KitError as `materializeDataset`
+ * @throws KitErrors of `materializeDataset`
  */
 export async function materializeDatasets<Config extends TrainConfig>(
   config: Config,

@@ -123,7 +123,7 @@ interface Rows {
 
 /**
  * @param maxLength of a row, in tokens
- * @throws as `readDataset` and `heldOutRows`
+ * @throws KitErrors of `readDataset` and `heldOutRows`
  */
 function readTrainingData(
   { dataset: { path }, evalDataset, evalSplit, seed }: TrainConfig,

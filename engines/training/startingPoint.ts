@@ -39,7 +39,7 @@ export interface StartingPoint {
 
 /**
  * @param resumeFrom the checkpoint to resume from, which has the template date
- * @throws KitError for a missing or damaged model
+ * @throws KitError for a missing or damaged model, and `RESUME_INVALID`
  */
 export function findStartingPoint(
   source: LocatedModel,

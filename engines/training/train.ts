@@ -49,7 +49,7 @@ interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"
 /**
  * Runs a job's whole training, on any backend.
  * @param directory the job's; artifacts go to its `artifacts/`
- * @throws KitError for an unsuitable config, model or dataset, and `DIVERGED`
+ * @throws KitError for an unsuitable config, model or dataset; `RESUME_INVALID`, `DIVERGED`, `CHECKPOINT_UNWRITABLE`
  */
 export async function train(
   requested: TrainConfig,

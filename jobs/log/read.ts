@@ -72,7 +72,7 @@ export interface Newest<T> {
 }
 
 /**
- * The first result of `find`, from the newest record backwards.
+ * The first result of `find`, from the newest record backwards. Reads only the last 256 KiB of a long log.
  * @returns undefined when the log is missing or unreadable, which must not hide other jobs
  */
 export function findNewest<T>(

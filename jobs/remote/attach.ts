@@ -40,7 +40,7 @@ interface ClaimedJob {
 
 /**
  * Takes over an unfollowed remote job of the current project.
- * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `LINK_IN_KIT`
+ * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `LINK_IN_KIT`, and those of `takeJob`
  */
 export async function claimRemoteJob(
   { name, remote }: Engine,

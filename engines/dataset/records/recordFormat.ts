@@ -32,7 +32,7 @@ const MAX_LISTED = 20;
  * Detects how records with these columns become rows.
  * @param where for errors: a file, or file and line
  * @returns undefined for records of an unknown format outside a table, which `parse` then refuses
- * @throws KitError `DATASET_INVALID` for missing columns, or a table of an unknown format
+ * @throws KitError `DATASET_INVALID` for missing columns, APIGen's rows, or a table of an unknown format
  */
 export function recordFormat(
   names: readonly string[],
