@@ -17,7 +17,8 @@ export interface ModelFolders {
 
 /**
  * Finds a checkpoint's folders. Downloads an adapter's base if it is on the hub.
- * @throws KitError `CHECKPOINT_INVALID` for a folder without a checkpoint or with a hostile tokenizer, and those of `fetchModel`
+ * @throws KitError `CHECKPOINT_INVALID` for a folder without a checkpoint or with a hostile tokenizer, and those of
+ * `fetchModel`
  */
 export async function findFolders(
   directory: string,

@@ -24,7 +24,7 @@ export class Unsupported extends Error {}
 
 /** The error for a component of an unknown type. */
 export function unknownType(part: string, { type }: Config): Unsupported {
-  return new Unsupported(`a ${part} of the type ${JSON.stringify(type)}`);
+  return new Unsupported(`a ${part} of type ${JSON.stringify(type)}`);
 }
 
 /** Makes a component with the factory of its type. @param name the component's key in `tokenizer.json` */

@@ -184,7 +184,7 @@ test.each([
   ["{}", /tokenizer\.json cannot be read: .+\. Save or download it again\.$/],
   [
     '{"model":{"type":"None"}}',
-    /tokenizer\.json has a model of the type "None", which Kit doesn't support\. Use engine: python\(\), or another model\.$/,
+    /tokenizer\.json has a model of type "None", which Kit doesn't support\. Use engine: python\(\), or another model\.$/,
   ],
   ["{", /tokenizer\.json is not valid JSON\. Save or download it again\.$/],
 ])("a tokenizer.json that is %s fails with one clear sentence", (text, said) => {
