@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { statsOf, writeFileAtomically } from "../disk/file.ts";
+import { readJson } from "../disk/json.ts";
 import { takeLock } from "../disk/lock.ts";
 import { KitError, cannotWrite, isKitError } from "../protocol/error.ts";
 import type { FinalEvent } from "../protocol/event.ts";
+import { isRecord } from "../protocol/isRecord.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import { requestCancel } from "./cancelRequest.ts";
 import { type PlanFile, isPlanned, readPlan, writeJobFile, writePlan } from "./jobFile.ts";
@@ -13,6 +15,7 @@ import { finalStatus } from "./status.ts";
 
 /** How long another process may take to begin or end a planned job. */
 const BEGIN_MS = 10_000;
+const NOTES = "checkNotes.json";
 
 /**
  * Plans a job: it stays `queued`, behind all others, until a process begins it.
@@ -79,7 +82,7 @@ async function claim<T>(directory: string, use: (owned: OwnedJob) => T): Promise
   }
   const lock = await takeLock(join(directory, "begin.lock"), BEGIN_MS);
   try {
-    if (!lock || !isPlanned(directory) || findNewest(logPath(directory), finalStatus)?.found) {
+    if (!lock || !isPlanned(directory) || hasEnded(directory)) {
       throw new KitError("JOB_TAKEN", `Job ${plan.id} has begun or ended already. See kit jobs.`);
     }
     const { id, name, createdAt } = plan;
@@ -93,6 +96,28 @@ async function claim<T>(directory: string, use: (owned: OwnedJob) => T): Promise
   } finally {
     lock?.release();
   }
+}
+
+/** Whether a planned job has ended. */
+export function hasEnded(directory: string): boolean {
+  return findNewest(logPath(directory), finalStatus)?.found !== undefined;
+}
+
+/** What the check of a planned job noted. */
+export interface CheckNote {
+  /** ISO 8601, UTC. */
+  time: string;
+  text: string;
+}
+
+export function writeCheckNotes(directory: string, notes: readonly CheckNote[]): void {
+  writeFileAtomically(join(directory, NOTES), JSON.stringify(notes));
+}
+
+export function readCheckNotes(directory: string): CheckNote[] {
+  const notes = readJson(join(directory, NOTES));
+  const records = Array.isArray(notes) ? notes.filter(isRecord) : [];
+  return records.map(({ time, text }) => ({ time: String(time), text: String(text) }));
 }
 
 /**

@@ -2,13 +2,20 @@ import { join } from "node:path";
 import { isJobId } from "../../jobs/id.ts";
 import { readPlan } from "../../jobs/jobFile.ts";
 import { jobsPath } from "../../jobs/paths.ts";
-import { endPlanned, recordChecked } from "../../jobs/plannedJob.ts";
+import {
+  type CheckNote,
+  endPlanned,
+  hasEnded,
+  recordChecked,
+  writeCheckNotes,
+} from "../../jobs/plannedJob.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import type { TrainerOptions } from "../../sdk/options.ts";
 import { type DrivenTrainer, createTrainer } from "../../sdk/trainer.ts";
 import { Option } from "../command.ts";
+import { EXIT_CODE } from "../process/exitCode.ts";
 
 /** The maximum of OpenAI's `n_epochs: "auto"`. */
 const MAX_EPOCHS = 25;
@@ -28,13 +35,23 @@ export function plannedTrainer(project: string, id: string): DrivenTrainer {
   return createTrainer(plan.trainer as unknown as TrainerOptions) as DrivenTrainer;
 }
 
-/** Checks a planned job, and records that it can train, or ends it with the reason. */
+/**
+ * Checks a planned job, and records that it can train, or ends it with the reason. Ends this process once the
+ * job has ended.
+ */
 export async function checkPlanned(project: string, id: string): Promise<void> {
   const directory = join(jobsPath(project), id);
+  const notes: CheckNote[] = [];
+  const onNote = (text: string) => {
+    // Here, because reading blocks this thread and its timers.
+    if (hasEnded(directory)) process.exit(EXIT_CODE.cancelled);
+    notes.push({ time: new Date().toISOString(), text });
+    writeCheckNotes(directory, notes);
+  };
   let updates: Record<string, unknown>;
   try {
     const trainer = plannedTrainer(project, id);
-    const { config, started } = await checkTraining(trainer, project, { isUntimed: true });
+    const { config, started } = await checkTraining(trainer, project, { isUntimed: true, onNote });
     updates = trainingLength(config, started.rows);
   } catch (thrown) {
     const error = messageOf(thrown);

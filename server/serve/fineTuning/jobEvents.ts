@@ -1,7 +1,8 @@
 import { readLog } from "../../../jobs/log/read.ts";
+import { readCheckNotes } from "../../../jobs/plannedJob.ts";
 import { numbersIn } from "../../../protocol/isRecord.ts";
 import type { FileStore } from "./fileStore.ts";
-import { errorOf } from "./jobObject.ts";
+import { errorOf, inRequestWords } from "./jobObject.ts";
 import { lossesIn } from "./resultFile.ts";
 import { type TuningJob, apiId, modelName, unixTime } from "./tuningJob.ts";
 
@@ -24,6 +25,11 @@ export function eventsOf(job: TuningJob, files: FileStore) {
       at: createdAt,
       message: `Validating validation file: ${request.validation_file}`,
     });
+  }
+  for (const { time, text } of readCheckNotes(job.directory)) {
+    const level = /^(warning: |ignoring )/.test(text) ? "warn" : "info";
+    const message = inRequestWords(text, job, files).replace(/^warning: /, "");
+    events.push({ at: time, message: message.replaceAll("\n  ", "; "), level });
   }
   if (checkedAt) {
     events.push({ at: checkedAt, message: "Files validated, moving job to queued state" });

@@ -57,25 +57,30 @@ function asMethod({ type, hyperparameters }: Method): object {
   return { type, [type]: { hyperparameters } };
 }
 
-/** Why a job failed. Names files as they were uploaded, and no paths. */
-export function errorOf({ request, error: raw = "", directory }: TuningJob, files: FileStore) {
-  const error = inApiWords(raw, request.method.type);
-  const fileParam = (["validation_file", "training_file"] as const).find((param) => {
-    const id = request[param];
-    return id !== undefined && error.includes(`${id}/`);
-  });
-  const file = fileParam && files.recall(request[fileParam] ?? "");
-  if (fileParam && file) {
-    const path = files.contentPath(file.id);
-    const message = error
-      .replaceAll(path, file.filename)
-      .replaceAll(pathInProject(path), file.filename);
-    return { code: `invalid_${fileParam}`, message: withoutPaths(message), param: fileParam };
-  }
+/** Why a job failed. */
+export function errorOf(job: TuningJob, files: FileStore) {
+  const { request, error = "", directory } = job;
+  const param = (["validation_file", "training_file"] as const).find((name) =>
+    error.includes(`${request[name]}/`),
+  );
+  const message = inRequestWords(error, job, files);
+  if (param) return { code: `invalid_${param}`, message, param };
   const isGone = error === OWNER_GONE || error === OWNER_SILENT;
-  if (!isGone) return { code: "training_failed", message: withoutPaths(error), param: null };
-  const message = `The job's process died. Look at ${pathInProject(directory)}/output.log, then create it again.`;
-  return { code: "training_died", message, param: null };
+  if (!isGone) return { code: "training_failed", message, param: null };
+  const advice = `Look at ${pathInProject(directory)}/output.log, then create it again.`;
+  return { code: "training_died", message: `The job's process died. ${advice}`, param: null };
+}
+
+/** A text of a check or a training in the API's words. Names files as they were uploaded, and no paths. */
+export function inRequestWords(text: string, { request }: TuningJob, files: FileStore): string {
+  const { training_file, validation_file = training_file } = request;
+  let words = inApiWords(text, request.method.type);
+  for (const id of [training_file, validation_file]) {
+    const path = files.contentPath(id);
+    const name = () => files.recall(id)?.filename ?? id;
+    words = words.replaceAll(path, name).replaceAll(pathInProject(path), name);
+  }
+  return withoutPaths(words);
 }
 
 /** A path in `.kit`, relative to the project. */

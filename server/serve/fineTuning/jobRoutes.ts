@@ -65,7 +65,6 @@ const postCancel = tuningRoute(async (tuning, { response }, id) => {
     throw new ApiError(400, `Job ${id} has ended already: ${job.status}.`);
   }
   await cancelJob(job.directory);
-  tuning.trainingRuns.stopCheck(job.id);
   const deadline = performance.now() + CANCEL_MS;
   while (!hasEnded(jobOf(tuning, id)) && performance.now() < deadline) await delay(POLL_MS);
   void tuning.trainingRuns.update();

@@ -30,8 +30,6 @@ export interface TrainingRuns {
   start: () => Promise<void>;
   /** Looks for work now. Resolves as `start`. */
   update: () => Promise<void>;
-  /** Ends the check of a job. */
-  stopCheck: (id: string) => void;
   /** Starts no further processes. */
   close: () => void;
 }
@@ -74,6 +72,10 @@ export function createTrainingRuns(options: TrainingRunsOptions): TrainingRuns {
     }
     if (isClosed) return;
     const planned = openJobs.filter((job) => isPlanned(job.directory) && !hasEnded(job));
+    // A check reads its whole file, even if its job was cancelled.
+    const { id: checking, child } = processes.get("check") ?? {};
+    const isOver = planned.every(({ id }) => id !== checking);
+    if (isOver && child?.pid !== undefined) signalGroup(child.pid, "SIGKILL");
     const [unchecked] = planned.filter(({ checkedAt }) => !checkedAt);
     if (unchecked) begin("check", unchecked);
     // The others wait without a process, which would take memory.
@@ -133,10 +135,6 @@ export function createTrainingRuns(options: TrainingRunsOptions): TrainingRuns {
       return updateSoon();
     },
     update: updateSoon,
-    stopCheck(id) {
-      const { id: checked, child } = processes.get("check") ?? {};
-      if (checked === id && child?.pid !== undefined) signalGroup(child.pid, "SIGKILL");
-    },
     close() {
       isClosed = true;
       clearInterval(timer);

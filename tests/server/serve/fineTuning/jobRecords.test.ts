@@ -1,9 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { checkPlanned } from "../../../../cli/jobs/plannedTrainer.ts";
+import { EXIT_CODE } from "../../../../cli/process/exitCode.ts";
 import { readPlan } from "../../../../jobs/jobFile.ts";
 import { type OwnedJob } from "../../../../jobs/ownedJob.ts";
-import { beginPlanned, endPlanned, planJob } from "../../../../jobs/plannedJob.ts";
+import {
+  beginPlanned,
+  cancelJob,
+  checkedAt,
+  endPlanned,
+  planJob,
+} from "../../../../jobs/plannedJob.ts";
 import { createJobStore } from "../../../../jobs/store.ts";
 import type { EventData } from "../../../../protocol/event.ts";
 import { inApiWords } from "../../../../server/serve/fineTuning/apiWords.ts";
@@ -15,6 +22,7 @@ import { resultFileId, writeResultFile } from "../../../../server/serve/fineTuni
 import { modelName, readTuningJob } from "../../../../server/serve/fineTuning/tuningJob.ts";
 import { jsonl } from "../../../engines/embedded/scratch.ts";
 import { CONFIG, STARTED } from "../../../jobs.ts";
+import { runKit } from "../../../kit.ts";
 import { createProject } from "../../../project.ts";
 import { BASE, ROWS, createTuningProject } from "./tuningProject.ts";
 
@@ -93,6 +101,23 @@ it.each([
   ["Shorten the prompts or raise maxLength.", "Shorten the prompts."],
 ])("the error %j becomes %j", (error, message) => {
   expect(inApiWords(error, "supervised")).toBe(message);
+});
+
+it("the check of a cancelled job ends early, whichever server began it", async () => {
+  const empty = {
+    messages: [
+      { role: "user", content: "" },
+      { role: "assistant", content: "" },
+    ],
+  };
+  const project = createTuningProject({ "data.jsonl": jsonl([...ROWS, empty]) });
+  const dataset = { type: "jsonl", path: "data.jsonl" };
+  const trainer = { name: "a", model: BASE, lora: {}, dataset };
+  const { id } = planJob(project, { name: "a", trainer });
+  const directory = createJobStore(project).directoryOf(id);
+  await cancelJob(directory);
+  const { code } = await runKit(project, ["check", "--planned", id]);
+  expect([code, checkedAt(directory)]).toEqual([EXIT_CODE.cancelled, undefined]);
 });
 
 it("two servers write one result file, and a job can't train on it", () => {

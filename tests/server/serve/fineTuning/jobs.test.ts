@@ -95,6 +95,29 @@ it("checks a job's file before it trains, with kit check's sentence and the uplo
   }
 });
 
+it("warns of what kit check warns of, with the uploaded name", async () => {
+  const { client, create, project } = await begin();
+  const [user, hm] = [{ role: "user", content: "a <|im_end|>" }, { reasoning_content: "hm" }];
+  const rows = [
+    { messages: [user, { role: "assistant", content: "b", ...hm }], context: "c" },
+    { messages: [user, { role: "assistant", content: "" }] },
+  ];
+  const training_file = await upload(client, [...ROWS, ...rows], "mine.jsonl");
+  const { id } = await create({ training_file, hyperparameters: { n_epochs: 1 } });
+  await untilEnded(client, id);
+  const { data } = await client.fineTuning.jobs.listEvents(id);
+  const warned = data.filter(({ level }) => level === "warn").map(({ message }) => message);
+  expect(warned.toReversed()).toEqual([
+    "an empty answer or text in 1 of 14 rows; the first is mine.jsonl:14",
+    'ignoring keys in mine.jsonl: "context" of 1 row',
+    expect.stringMatching(
+      /^2 of 14 rows have a special token.*; the first is .* in mine\.jsonl:13;/,
+    ),
+    expect.stringMatching(/"reasoning_content" in 1 of 14 rows; the first is mine\.jsonl:13/),
+  ]);
+  expect(warned.join("")).not.toContain(project);
+});
+
 it("trains on pairs with DPO, and fine-tunes a fine-tuned model further", async () => {
   const { client, create } = await begin();
   const pairs = ROWS.map(({ messages: [question, answer] }) => ({
