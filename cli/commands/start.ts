@@ -22,7 +22,7 @@ export const command = createCommand("start", {
 })
   .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
   .option("--resume", "resume the newest failed or cancelled job")
-  .option("--json", "print the events as JSON, one on a line, and nothing else")
+  .option("--json", "print the events as JSON on stdout, one per line")
   .option("--detach", "return once the job runs on other machines")
   .addOption(plannedOption())
   .addOption(projectOption())
