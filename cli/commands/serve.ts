@@ -140,10 +140,11 @@ export const command = createCommand("serve", {
         "           fine-tuning is on: callers can upload files and train models on this machine",
       );
     }
+    const named = [...modelNames, ...(options.base ?? [])];
     try {
       following = await loadModels(pool, {
         ...models,
-        modelNames: [...modelNames, ...(options.base ?? [])],
+        modelNames: named,
         aliases: options.alias,
         follows: options.follow,
         onError,
@@ -153,7 +154,11 @@ export const command = createCommand("serve", {
     } catch (error) {
       if (isEnding) return;
       await server.close(0);
-      throw error;
+      const isUnnamed = named.length === 0 && !options.alias;
+      if (!options.fineTuning || !isUnnamed || !isKitError(error)) throw error;
+      if (error.code !== "JOB_NOT_FOUND") throw error;
+      const advice = "Name one to fine-tune, such as --base HuggingFaceTB/SmolLM2-135M-Instruct.";
+      throw new KitError(error.code, `There is no model in ${project} yet. ${advice}`);
     }
     await server.setReady();
     const names = pool.names().map(({ name }) => name);

@@ -87,8 +87,8 @@ export function formatIn(body: Body, field: string, parent = ""): ParsedConstrai
   const nested = recordOf(format, "json_schema", `${at}.`);
   // llama.cpp and SGLang put the schema beside the type, TGI in `value`.
   const candidates = {
-    "json_schema.schema": fieldOf(nested ?? {}, "schema"),
     schema: fieldOf(format, "schema"),
+    "json_schema.schema": fieldOf(nested ?? {}, "schema"),
     value: fieldOf(format, "value"),
   };
   const candidate = Object.entries(candidates).find(([, schema]) => schema !== undefined);

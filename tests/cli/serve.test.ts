@@ -289,10 +289,18 @@ describe("a kit serve that cannot start", () => {
     });
   });
 
-  it("names what to do without a job", async () => {
-    const { code, stderr } = await runKit(createTinyProject(), ["serve", "--port", "0"]);
+  it.each([
+    [[], /^kit: There is no job in \S+ yet\. Run npx kit start .*first\.\n$/],
+    [["--fine-tuning"], /^kit: There is no model in \S+ yet\. Name one .* --base \S+\.\n$/],
+  ])("names what to do without a job: %j", async (options, message) => {
+    const { code, stderr } = await runKit(createTinyProject(), [
+      "serve",
+      "--port",
+      "0",
+      ...options,
+    ]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^kit: There is no job in \S+ yet\. Run npx kit start .*first\.\n$/);
+    expect(stderr).toMatch(message);
   });
 
   it("takes no other port than the one it was given", async () => {

@@ -75,7 +75,10 @@ export function openFileStore(project: string): FileStore {
   function recall(id: string): FileObject | undefined {
     const folder = join(root, id);
     if (!ID.test(id) || !isFolder(folder)) return undefined;
-    return readRecord(join(folder, OBJECT)) as FileObject | undefined;
+    const file = readRecord(join(folder, OBJECT)) ?? {};
+    const isWhole = file.id === id && typeof file.created_at === "number";
+    const isNamed = typeof file.filename === "string" && typeof file.bytes === "number";
+    return isWhole && isNamed ? (file as unknown as FileObject) : undefined;
   }
 
   return {

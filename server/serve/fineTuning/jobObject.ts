@@ -42,7 +42,7 @@ export function asJobObject(job: TuningJob, files: FileStore) {
     status,
     validation_file: validation_file ?? null,
     training_file,
-    hyperparameters: method.hyperparameters,
+    hyperparameters: method.type === "supervised" ? method.hyperparameters : undefined,
     trained_tokens: isSucceeded && Number.isFinite(trained) ? trained : null,
     error: status === "failed" ? errorOf(job, files) : null,
     integrations: [],

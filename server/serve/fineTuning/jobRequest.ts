@@ -1,6 +1,7 @@
 import { defaultsOf } from "../../../protocol/trainerOptions.ts";
 import { ApiError, invalid } from "../apiError.ts";
-import { type Body, type NumberRange, fieldOf, numberOf, recordOf } from "../fields.ts";
+import { type Body, type NumberRange, fieldOf, numberOf } from "../fields.ts";
+import { metadataOf } from "../metadata.ts";
 import type { FileStore } from "./fileStore.ts";
 import { type Method, methodOf, trainingOptions } from "./hyperparameters.ts";
 import { refuseFields } from "./refuseFields.ts";
@@ -28,7 +29,6 @@ const SEED: NumberRange = {
   accepts: (value) => Number.isInteger(value) && value >= 0 && value <= 2_147_483_647,
 };
 const SUFFIX = /^[\w.-]{1,64}$/;
-const METADATA = { pairs: 16, key: 64, value: 512 };
 /** The defaults' share (20 of 400 steps), so that short runs warm up, too. */
 const WARMUP_SHARE = 0.05;
 
@@ -65,21 +65,6 @@ function suffixOf(body: Body): string | undefined {
   throw invalid(
     "suffix",
     'suffix must be up to 64 letters, digits, ".", "_" or "-", because it becomes part of the model\'s name.',
-  );
-}
-
-function metadataOf(body: Body): Record<string, string> | undefined {
-  const metadata = recordOf(body, "metadata");
-  if (!metadata) return undefined;
-  const pairs = Object.entries(metadata);
-  const isValid = pairs.every(
-    ([key, value]) =>
-      key.length <= METADATA.key && typeof value === "string" && value.length <= METADATA.value,
-  );
-  if (isValid && pairs.length <= METADATA.pairs) return metadata as Record<string, string>;
-  throw invalid(
-    "metadata",
-    `metadata must have at most ${METADATA.pairs} pairs of strings: keys of up to ${METADATA.key} characters, values of up to ${METADATA.value}.`,
   );
 }
 

@@ -126,9 +126,10 @@ function baseOf(models: ModelPool, name: string): string {
   throw new ApiError(400, message, { param: "model", code: "model_not_found" });
 }
 
-/** Whether a job has all pairs of `metadata[key]=value`. */
+/** Whether a job has all pairs of `metadata[key]=value`; none, if a query has `metadata=null`. */
 function hasMetadata({ request: { metadata } }: TuningJob, query: URLSearchParams): boolean {
   return [...query].every(([name, value]) => {
+    if (name === "metadata" && ["", "null"].includes(value)) return metadata === undefined;
     const [, key] = /^metadata\[(.+)\]$/.exec(name) ?? [];
     return key === undefined || metadata?.[key] === value;
   });

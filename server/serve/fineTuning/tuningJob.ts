@@ -4,6 +4,7 @@ import { isPlanned, readPlan } from "../../../jobs/jobFile.ts";
 import { checkedAt } from "../../../jobs/plannedJob.ts";
 import type { JobStore } from "../../../jobs/store.ts";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
+import { isRecord } from "../../../protocol/isRecord.ts";
 import type { JobRequest } from "./jobRequest.ts";
 
 const PREFIX = "ft-";
@@ -48,19 +49,26 @@ export function readTuningJob(jobs: JobStore, id: string): TuningJob | undefined
   if (!state) return undefined;
   const directory = jobs.directoryOf(id);
   const request = readPlan(directory)?.request;
-  if (!request) return undefined;
+  if (!isJobRequest(request)) return undefined;
   const { job, error } = state;
   const checked = checkedAt(directory);
   const isChecking = checked === undefined && job.status === "queued" && isPlanned(directory);
   return {
     id,
     directory,
-    request: request as unknown as JobRequest,
+    request,
     status: isChecking ? "validating_files" : STATUSES[job.status],
     createdAt: job.createdAt,
     checkedAt: checked,
     error,
   };
+}
+
+/** Whether a record has what reading a job needs. */
+function isJobRequest(record: Record<string, unknown> = {}): record is JobRequest & typeof record {
+  const { model, training_file, method } = record;
+  const hasNames = typeof model === "string" && typeof training_file === "string";
+  return hasNames && isRecord(method) && isRecord(method.hyperparameters);
 }
 
 /** All of a project, newest first. */

@@ -12,7 +12,7 @@ import type { FileObject, FileStore, PartialFile } from "./fileStore.ts";
 export interface UploadLimits {
   /** Limit of one file. */
   fileBytes: number;
-  /** How long an upload may send nothing, in ms. */
+  /** How long an upload may take to send `STEP_BYTES`, or its rest, in ms. */
   stalledMs: number;
   /** Limit of uploads at once. */
   uploads: number;
@@ -27,6 +27,7 @@ export const UPLOAD_LIMITS: UploadLimits = {
 const STALLED = 408;
 /** The purpose of a file to train on. */
 export const PURPOSE = "fine-tune";
+const STEP_BYTES = 16 * 1024;
 /** Limit of the form around the file. */
 const FORM_BYTES = 64 * 1024;
 const MAX_NAME_LENGTH = 255;
@@ -116,7 +117,13 @@ async function receive(
   const failed = new AbortController();
   const fail = (error: Error) => failed.abort(error);
   const timer = setTimeout(() => fail(stalled(stalledMs)), stalledMs);
-  const onData = () => void timer.refresh();
+  let stepBytes = 0;
+  const onData = ({ length }: Buffer) => {
+    stepBytes += length;
+    if (stepBytes < STEP_BYTES) return;
+    stepBytes = 0;
+    timer.refresh();
+  };
   const onGone = () => {
     if (!request.complete) fail(new Error("the client disconnected"));
   };
@@ -186,7 +193,7 @@ function tooLong(bytes: number): ApiError {
 }
 
 function stalled(ms: number): ApiError {
-  return new ApiError(STALLED, `The upload sent nothing for ${ms / 1000} s. Send it again.`);
+  return new ApiError(STALLED, `The upload sent too little in ${ms / 1000} s. Send it again.`);
 }
 
 function malformed(): ApiError {

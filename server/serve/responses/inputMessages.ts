@@ -19,9 +19,16 @@ const TEXT_PARTS: unknown[] = ["input_text", "output_text", "reasoning_text", "s
 const READERS: Record<string, (item: Body, field: string) => Message | undefined> = {
   message(item, field) {
     const role = fieldOf(item, "role") as Message["role"];
+    const path = `${field}.role`;
+    if (fieldOf(item, "tool_calls") !== undefined) {
+      const name = `${field}.tool_calls`;
+      throw invalid(
+        name,
+        `${name} is not supported. Send each call as an item of type function_call.`,
+      );
+    }
     const content = textsOf(item, "content", field);
     if (ROLES.includes(role)) return { role, content };
-    const path = `${field}.role`;
     throw invalid(path, `${path} must be system, developer, user or assistant.`);
   },
   function_call(item, field) {
@@ -102,12 +109,13 @@ function inCallOrder(entries: readonly Entry[]): Entry[] {
     if (!isOutput) sorted.push({ entry, order: -1 });
     if (!isOutput && type !== "function_call") continue;
     const id = stringOf(body, "call_id", field);
+    const path = `${field}.call_id`;
     if (!isOutput) {
+      if (calls.has(id)) throw invalid(path, `${path} is that of an earlier call.`);
       calls.set(id, { order: calls.size, field, isAnswered: false });
       continue;
     }
     const call = calls.get(id);
-    const path = `${field}.call_id`;
     if (!call) throw invalid(path, `No tool call found for function call output ${id}.`);
     if (call.isAnswered) throw invalid(path, `${field} is a second output of one call.`);
     call.isAnswered = true;

@@ -3,6 +3,7 @@ import { invalid } from "../apiError.ts";
 import { TOP_LOGPROBS_RANGE } from "../chatRequest.ts";
 import { conversationRequest } from "../conversationRequest.ts";
 import { type Body, fieldOf, numberOf, pathIn, recordOf } from "../fields.ts";
+import { metadataOf } from "../metadata.ts";
 import { type ParsedRequest, deliveryOptions } from "../parsedRequest.ts";
 import { type ToolOptions, toolOptions } from "../toolOptions.ts";
 import { functionTools } from "./functionTools.ts";
@@ -74,7 +75,7 @@ function settingsOf(body: Body, reasoning: Body, { tools, toolChoice }: ToolOpti
     background: false,
     instructions: fieldOf(body, "instructions") ?? null,
     max_output_tokens: fieldOf(body, "max_output_tokens") ?? null,
-    metadata: recordOf(body, "metadata") ?? {},
+    metadata: metadataOf(body) ?? {},
     parallel_tool_calls: fieldOf(body, "parallel_tool_calls") ?? true,
     previous_response_id: null,
     reasoning: { effort: null, summary: null, ...reasoning },

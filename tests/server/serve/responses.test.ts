@@ -124,6 +124,14 @@ describe("a response's request", () => {
       },
       {},
     ],
+    [
+      {
+        text: {
+          format: { type: "json_schema", schema: { type: "null" }, json_schema: { schema: {} } },
+        },
+      },
+      { schema: { type: "null" } },
+    ],
   ])("is asked of the model: %j", (more, asked) => {
     expect(requestOf(more)).toEqual({ messages: [user], ...asked });
   });
@@ -216,7 +224,7 @@ describe("a response's request", () => {
     [
       { tools: [look], tool_choice: { type: "function", name: "a" } },
       "tool_choice.name",
-      /one of them/,
+      /one of the tools/,
     ],
     [{ text: { format: { type: "xml" } } }, "text.format.type", /must be text, json_object/],
     [
@@ -239,6 +247,13 @@ describe("a response's request", () => {
     [{ reasoning: { effort: 1 } }, "reasoning.effort", /must be a string/],
     [{ max_output_tokens: 0 }, "max_output_tokens", /whole number of at least 1/],
     [{ metadata: "a" }, "metadata", /must be an object/],
+    [{ metadata: { a: 1 } }, "metadata", /16 pairs of strings/],
+    [
+      { input: [{ role: "assistant", content: "a", tool_calls: [CALL] }] },
+      "input[0].tool_calls",
+      /Send each call as an item of type function_call/,
+    ],
+    [{ input: [called("a"), called("a"), output("a")] }, "input[1].call_id", /an earlier call/],
     [{ temperature: 3 }, "temperature", /from 0 to 2/],
     [{ top_k: 40 }, "top_k", /not supported/],
     [{ max_tokens: 5 }, "max_tokens", /Send max_output_tokens/],

@@ -13,6 +13,7 @@ it.each<[type: "supervised" | "dpo", row: Record<string, unknown>, words: string
   ["supervised", { messages: [user], label: true }, "remove it, or send pairs of answers"],
   ["supervised", { question: "1" }, 'no "messages", "prompt" or "text". Write one of'],
   ["dpo", { messages: [user] }, 'a single answer, but the method "dpo" needs two'],
+  ["dpo", { prompt: "1", chosen: "2", rejected: "2" }, ": both answers are the same"],
   ["dpo", { label: true }, 'a "label" is not for pairs of answers; remove it'],
   ["dpo", { question: "1" }, 'no "chosen" and "rejected". Write'],
   ["supervised", { query: "1", answers: "[]" }, 'must be {"messages":[…],"tools":[…]}'],

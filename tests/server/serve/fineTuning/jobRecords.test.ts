@@ -99,6 +99,10 @@ it.each([
   ],
   ["no rows; for other names, set columns or map", "no rows"],
   ["Shorten the prompts or raise maxLength.", "Shorten the prompts."],
+  [
+    'the file is CSV: name it .csv and leave out its type, or set the type to "csv". Write a',
+    "the file is CSV. Write a",
+  ],
 ])("the error %j becomes %j", (error, message) => {
   expect(inApiWords(error, "supervised")).toBe(message);
 });

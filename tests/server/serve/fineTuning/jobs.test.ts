@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
@@ -133,6 +133,7 @@ it("trains on pairs with DPO, and fine-tunes a fine-tuned model further", async 
     error: null,
     method: { dpo: { hyperparameters: { ...hyperparameters, learning_rate_multiplier: 1 } } },
   });
+  expect(first.hyperparameters).toBeUndefined();
   const model = first.fine_tuned_model!;
   expect(model).toMatch(/^ft:base::\d{8}-/);
   const again = await create({ model, suffix: "b", hyperparameters: { n_epochs: 1 } });
@@ -153,6 +154,7 @@ it("queues fifty jobs created at once, trains them one at a time, and lists them
   expect(listed).toEqual([...ids].toSorted().toReversed());
   const found = await client.fineTuning.jobs.list({ metadata: { n: "7" } });
   expect(found.data.map(({ id }) => id)).toEqual([made[7]?.id]);
+  expect((await client.fineTuning.jobs.list({ metadata: null })).data).toEqual([]);
   const first = [...ids].toSorted()[0]!;
   await expect.poll(() => status(first)).toBe("running");
   const { stdout } = await runKit(project, ["jobs"]);
@@ -170,6 +172,23 @@ it("queues fifty jobs created at once, trains them one at a time, and lists them
   await runKit(project, ["cancel", second.slice(3)]);
   expect(await status(second)).toBe("cancelled");
   await expect(client.fineTuning.jobs.cancel(second)).rejects.toMatchObject({ status: 400 });
+});
+
+it("lists what is whole, beside records of another shape", async () => {
+  const { client, project, training_file, create } = await begin();
+  const job = await create(ENDLESS);
+  await client.fineTuning.jobs.cancel(job.id);
+  const write = (folder: string, name: string, record: object) => {
+    mkdirSync(join(project, ".kit", folder));
+    writeFileSync(join(project, ".kit", folder, name), JSON.stringify(record));
+  };
+  const id = "20260101-000000-000-aaaa";
+  const plan = { id, name: "a", createdAt: new Date().toISOString(), trainer: {}, request: {} };
+  write(`jobs/${id}`, "trainer.json", plan);
+  write(`files/file-${"0".repeat(24)}`, "file.json", { id: 5 });
+  const { data: jobs } = await client.fineTuning.jobs.list();
+  const { data: files } = await client.files.list();
+  expect([...jobs, ...files].map((item) => item.id)).toEqual([job.id, training_file]);
 });
 
 const ask = (client: OpenAI, model: string) =>
