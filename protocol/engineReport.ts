@@ -26,6 +26,7 @@ const RESULT = v.object({
   text: v.string(),
   finishReason: v.picklist(["stop", "length", "toolCalls"]),
   promptTokens: count,
+  cachedTokens: v.optional(count),
   tokens: count,
   toolCalls: v.optional(toolCalls),
   truncatedCall: v.optional(toolCall),

@@ -110,6 +110,8 @@ export interface InferResult {
   finishReason: "stop" | "length" | "toolCalls";
   /** Number of prompt tokens, chat template included. */
   promptTokens: number;
+  /** How many of them the engine had kept from earlier requests. Default: none. */
+  cachedTokens?: number;
   /** Number of generated tokens. */
   tokens: number;
   /** The model's tool calls, if the request has `tools` and the chat template supports calls. */

@@ -72,7 +72,13 @@ export function createAnswers(generator: Generator) {
     }
     const { choices, logprobs, maxTokens } = request;
     const read = (reader: Omit<Reader, "isCancelled">) =>
-      maxTokens === 0 ? Promise.resolve() : generator.read({ ...reader, isCancelled });
+      maxTokens === 0 ? Promise.resolve() : generator.read({ ...reader, onCached, isCancelled });
+    let cachedTokens: number | undefined;
+    const onCached = (count: number) => (cachedTokens ??= Math.min(count, prompt.length));
+    const withCached = (result: InferResult) => ({
+      ...result,
+      ...(cachedTokens && { cachedTokens }),
+    });
     if (choices) {
       const tokensWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
       const chosen = await chooseAnswer({
@@ -87,7 +93,7 @@ export function createAnswers(generator: Generator) {
         fault: promptTooLong(request),
       });
       onDelta?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
-      return chosen;
+      return withCached(chosen);
     }
     const limit = Math.min(remaining, maxTokens ?? remaining);
     const { constraint, callReader, markers, fault } = await formatOf(request);
@@ -101,7 +107,7 @@ export function createAnswers(generator: Generator) {
     }).catch((error: unknown) => {
       throw withFault(error, fault);
     });
-    return generation.result();
+    return withCached(generation.result());
   }
 
   function withMarkers(markers: readonly number[]): Int32Array {

@@ -19,6 +19,8 @@ export interface Reader {
    * @throws an error, which rejects the read
    */
   take: (next: NextToken) => boolean;
+  /** Called with the number of tokens that the engine had kept from earlier readers. */
+  onCached?: (count: number) => void;
   /** Checked before each step; if true, the read rejects. */
   isCancelled: () => boolean;
 }

@@ -40,8 +40,17 @@ export function createSequencePool({ sequences, vocabulary, answerBits }: Sequen
   }
 
   async function readWith(sequence: LlamaSequence, reader: Reader): Promise<void> {
-    const { tokens, logitsFrom, needsAllLogits = false, take, allowed, isCancelled } = reader;
+    const {
+      tokens,
+      logitsFrom,
+      needsAllLogits = false,
+      take,
+      allowed,
+      onCached,
+      isCancelled,
+    } = reader;
     let pos = Math.min(commonLength(sequence.contextTokens, tokens), logitsFrom, tokens.length - 1);
+    onCached?.(pos);
     await truncate(sequence, pos);
     let usesAllLogits = needsAllLogits;
     for (;;) {

@@ -135,10 +135,13 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
   /** @returns undefined if the reader is preempted, or not yet prepared */
   function inputOf(run: Run, limits: StepLimits): StepInput | undefined {
     if (!active.includes(run)) return undefined;
-    const { tokens, logitsFrom, prepare, allowed, adapter } = run.reader;
+    const { tokens, logitsFrom, prepare, allowed, adapter, onCached } = run.reader;
     // After preemption, consumed predictions are not repeated.
     const firstWanted = logitsFrom + run.taken;
-    run.sequence ??= decoder.begin(tokens.slice(0, firstWanted + 1), adapter);
+    if (!run.sequence) {
+      run.sequence = decoder.begin(tokens.slice(0, firstWanted + 1), adapter);
+      onCached?.(run.sequence.length());
+    }
     const { sequence } = run;
     const from = sequence.length();
     const to = Math.min(

@@ -5,7 +5,7 @@ import type {
   ResponseOutputText,
 } from "openai/resources/responses/responses";
 import type { InferResult } from "../../../protocol/infer.ts";
-import { type AnswerHead, createId, tokensOf, unixTime } from "../answerFormat.ts";
+import { type AnswerHead, createId, unixTime } from "../answerFormat.ts";
 import { asTokens, callOf, callsOf } from "../chatFormat.ts";
 import type { ParsedRequest } from "../parsedRequest.ts";
 
@@ -37,7 +37,7 @@ export function responseOf(
 }
 
 export function finalState(result: InferResult, output: OutputItem[]): State {
-  const { promptTokens, tokens } = tokensOf([result]);
+  const { promptTokens, tokens, cachedTokens = 0 } = result;
   const status = statusOf(result);
   return {
     status,
@@ -47,7 +47,7 @@ export function finalState(result: InferResult, output: OutputItem[]): State {
       : { incomplete_details: { reason: "max_output_tokens" } }),
     usage: {
       input_tokens: promptTokens,
-      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
       output_tokens: tokens,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: promptTokens + tokens,

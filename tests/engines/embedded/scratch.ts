@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { ROW_FORMAT } from "../../../engines/dataset/row.ts";
 import type { RowFormat } from "../../../engines/dataset/rowFormat.ts";
+import type { InferResult } from "../../../protocol/infer.ts";
 import { parseJson, stringifyJson } from "../../../protocol/json.ts";
 
 /** A directory that lasts as long as the test. */
@@ -28,4 +29,9 @@ export function canonical(rows: object[], form: RowFormat<object> = ROW_FORMAT):
 
 export function jsonl(rows: object[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** An answer without its count of kept tokens, which depends on earlier requests. */
+export function uncounted({ cachedTokens: _, ...answer }: InferResult) {
+  return answer;
 }

@@ -191,6 +191,18 @@ it("lists what is whole, beside records of another shape", async () => {
   expect([...jobs, ...files].map((item) => item.id)).toEqual([job.id, training_file]);
 });
 
+it("usage counts the prompt's tokens that the engine had kept", async () => {
+  const { client } = await begin();
+  const ask = async () => {
+    const question = { model: MODEL, input: "a".repeat(100), max_output_tokens: 16 };
+    const { usage } = await client.responses.create(question);
+    const { input_tokens, input_tokens_details } = usage!;
+    return input_tokens_details.cached_tokens / input_tokens;
+  };
+  expect(await ask()).toBe(0);
+  expect(await ask()).toBeGreaterThan(0.8);
+});
+
 const ask = (client: OpenAI, model: string) =>
   client.chat.completions.create({
     model,
