@@ -217,7 +217,7 @@ describe("a chat completion's request", () => {
     [
       { tools, tool_choice: { type: "function", function: { name: "find" } } },
       "tool_choice.function.name",
-      /the name of one of them/,
+      /the name of one of the tools/,
     ],
     [{ tools, tool_choice: { name: "look" } }, "tool_choice", /must be/],
     [{ parallel_tool_calls: 1 }, "parallel_tool_calls", /true or false/],
