@@ -14,7 +14,12 @@ export function headNorm(
 ): Activation {
   const y = graph.activation(x.rows, x.width);
   const projection = (name: string, count: number, first: number) => ({
-    ...{ x, y, heads: count, width: headDim, from: first * headDim, ...options },
+    ...options,
+    x,
+    y,
+    heads: count,
+    width: headDim,
+    from: first * headDim,
     weight: graph.vector(name, headDim),
     rstd: graph.saved(graph.limits[x.rows] * count, { isSmall: true }),
   });

@@ -73,7 +73,11 @@ function reserve(sizes: TrainingSizes, recompute: Recompute): TrainingPlan {
   const arrays = createArrays();
   const quantize = lora?.baseType;
   const model = planModel(arrays, shape, {
-    ...{ bfloat16, lora, limits, recompute, maxWords },
+    bfloat16,
+    lora,
+    limits,
+    recompute,
+    maxWords,
     ...(quantize && {
       typeOf: (name: string, columns: number) => matrixType(quantize, name, columns, shape),
     }),

@@ -33,7 +33,10 @@ function planFor(preparation: Preparation, maxWords: number): TrainingPlan {
   }
   const { lora, weightDecay, maxGradNorm } = config;
   const sizesWith = (limits: { tokens: number; longest: number }) => ({
-    ...{ shape, bfloat16, lora, maxWords },
+    shape,
+    bfloat16,
+    lora,
+    maxWords,
     limits: { ...limits, selected: limits.tokens },
     options: { weightDecay, maxGradNorm },
   });

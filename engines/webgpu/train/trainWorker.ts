@@ -30,7 +30,10 @@ async function run(job: GpuJob): Promise<TrainingCheck | undefined> {
     return checkTraining({ config, source, planBackend, onNote, ...measured });
   }
   await train(config, directory, {
-    ...{ source, resumeFrom, planBackend, onNote },
+    source,
+    resumeFrom,
+    planBackend,
+    onNote,
     onEvent: (event) => void send({ type: "event", event }),
   });
   return undefined;
