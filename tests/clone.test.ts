@@ -19,6 +19,7 @@ const OTHER_ENTRIES = [
   ...["sdk/index", "sdk/engines", "sdk/metrics", "engines/embedded/train/trainWorker"],
   ...["engines/embedded/step/helperWorker", "engines/embedded/infer/inferWorker"],
   ...["engines/embedded/infer/decoderWorker", "engines/python/grammar"],
+  "engines/webgpu/train/trainWorker",
 ];
 
 const says = (word: string) => `console.log("${word}");\n`;
@@ -82,14 +83,14 @@ test("no test runs on a stale build, by npm test or by vitest alone, and npm tes
   // Beside the tests, and shown after their many lines.
   expect(all.printed.split("Test Files").at(-1)).toContain("too large\n✗ package\n");
   expect(lines.at(-1)).toBe("6 passed, 1 failed");
-  const untested = lines.slice(-7, -1);
-  const left = [
+  // Without a GPU in software, also the WebGPU engine.
+  const untested = lines.filter((line) => line.startsWith("kit: not tested: "));
+  for (const what of [
     ...["the Python engine", "the engines on real weights"],
     ...["chat templates of published models", "GGUF files in llama.cpp", "TensorBoard and MLflow"],
     "the Ray engine",
-  ];
-  for (const [n, what] of left.entries()) {
-    expect(untested[n]).toContain(`kit: not tested: ${what}`);
+  ]) {
+    expect(untested).toContainEqual(expect.stringContaining(what));
   }
   expect(all.status).toBe(1);
   expect(existsSync(join(clone, "dist/cli/gone.js"))).toBe(false);
