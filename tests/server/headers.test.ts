@@ -144,7 +144,7 @@ test("an error in an answer that has begun only cuts it off", async () => {
   expectSecure(await closed(), 200);
 });
 
-test("each pipelined answer has them, and nonsense after requests gets no answer", async () => {
+test("each pipelined answer has them, and nonsense after requests gets none of its own", async () => {
   const server = await startServer();
   const all = ["/", "/nothing", "//evil"].map((target) => asBytes(target)).join("");
   expectSecure(
@@ -154,5 +154,5 @@ test("each pipelined answer has them, and nonsense after requests gets no answer
     400,
     200,
   );
-  expect(await send(`${all}nonsense\r\n\r\n`)(server)).toBe("");
+  expectSecure(await send(`${all}nonsense\r\n\r\n`)(server), 200);
 });

@@ -9,6 +9,7 @@ import type { EngineModel } from "../../../protocol/engine.ts";
 import type { InferDelta, InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { TEMPLATES, TOOLS } from "../answers/toolTemplates.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
+import { uncounted } from "../embedded/scratch.ts";
 import { createScratch } from "../scratch.ts";
 import { type Style, STYLES, writeTokenizer } from "../tokens/styles.ts";
 import {
@@ -187,7 +188,7 @@ function withMarker(style: Style): Style {
 async function answerOf(model: EngineModel, request: InferRequest, parts: boolean) {
   const pieces: InferDelta[] = [];
   const answer = await model.infer(request, (piece) => pieces.push(piece)).catch(String);
-  if (!parts) return answer;
+  if (!parts) return typeof answer === "string" ? answer : uncounted(answer);
   return {
     text: pieces.map(({ text }) => text).join(""),
     toolCalls: pieces.flatMap(({ toolCalls }) => toolCalls ?? []),
