@@ -10,7 +10,7 @@ import { type Place, TOKEN } from "./environment.ts";
 
 const NOWHERE = "/nowhere/python";
 const WHY =
-  /^inference runs on the Ray cluster at \S+: There is no Python at \/nowhere\/python, .*$/m;
+  /^inference runs on the Ray cluster at \S+: There is no Python at \/nowhere\/python \(from KIT_PYTHON\)\. .*$/m;
 const QUESTION = { prompt: "1", maxTokens: 8 };
 const IMPATIENT_KIT = fileURLToPath(new URL("impatientKit.mjs", import.meta.url));
 
