@@ -12,7 +12,7 @@ import { runInBackground, runVitest, setUp } from "./setup.mjs";
 import { hasVulkan } from "./swiftshader.mjs";
 
 /** On two idle cores. README.md has this number, too. */
-const USUAL_MINUTES = 7;
+const USUAL_MINUTES = 11;
 
 /** Exists if llama.cpp is installed. */
 const LLAMA_STAMP = join(ROOT, ".llama", "kit-digest.txt");
