@@ -41,7 +41,9 @@ function makeEnvironment({ folder, lists, stamp, currentLists }) {
     if (exitCode !== 0) return exitCode;
   }
   const packages = lists.flatMap((list) => ["--requirement", list]);
-  const installed = run(python, "-m", "pip", "install", "--quiet", ...packages);
+  // Most modules are never imported; Python compiles the others when they are.
+  const options = ["--quiet", "--no-compile"];
+  const installed = run(python, "-m", "pip", "install", ...options, ...packages);
   if (installed === 0) writeFileSync(stamp, currentLists());
   return installed;
 }
