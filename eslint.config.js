@@ -103,6 +103,12 @@ const ZONES = [
 const BROWSER_FILES = ["protocol/**/*.ts", "src/**/*.{ts,vue}"];
 const NODE_MODULE = `^(node:.+|(${builtinModules.join("|")}))$`;
 const RUNS_IN_BROWSER = "This folder also runs in a browser.";
+/** Windows refuses them while another process has a file open. */
+const BUSY_ON_WINDOWS = {
+  name: "node:fs",
+  importNames: ["renameSync", "rmSync"],
+  message: "Use disk/move.ts.",
+};
 const OWN_NAME = { regex: "^kit$", message: "Inside Kit, import the file itself." };
 
 /** A dynamic import() of a name that matches. */
@@ -119,7 +125,7 @@ const packages = [
   {
     files: FOLDERS.map((folder) => `${folder}/**/*.{ts,vue}`),
     rules: {
-      "no-restricted-imports": ["error", { patterns: [OWN_NAME] }],
+      "no-restricted-imports": ["error", { patterns: [OWN_NAME], paths: [BUSY_ON_WINDOWS] }],
       "no-restricted-syntax": ["error", NULL, dynamicImport(OWN_NAME.regex, OWN_NAME.message)],
     },
   },
@@ -138,6 +144,7 @@ const packages = [
       ],
     },
   },
+  { files: ["disk/move.ts"], rules: { "no-restricted-imports": "off" } },
 ];
 
 export default defineConfig(

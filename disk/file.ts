@@ -10,13 +10,12 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  renameSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { KitError, messageOf } from "../protocol/error.ts";
+import { move, remove, whileBusy } from "./move.ts";
 
 /** Permissions before the umask. Others may read some files, such as the bundle, but never write them. */
 export const OWNER_ONLY = 0o600;
@@ -92,11 +91,21 @@ export function readRegularFile<T>(
 }
 
 function openWithStats(path: string, flags: number): { file: number; stats: Stats } {
-  const file = openSync(path, flags, OWNER_ONLY);
+  if (isFollowedLink(path)) throw notRegular(path);
+  const file = whileBusy(() => openSync(path, flags, OWNER_ONLY));
   const stats = fstatSync(file);
   if (stats.isFile()) return { file, stats };
   closeSync(file);
-  throw new KitError("NO_FILE", `${path} is not a regular file. Remove it.`);
+  throw notRegular(path);
+}
+
+function notRegular(path: string): KitError {
+  return new KitError("NO_FILE", `${path} is not a regular file. Remove it.`);
+}
+
+/** Whether opening a path would follow a link: Windows has no `O_NOFOLLOW`. */
+export function isFollowedLink(path: string): boolean {
+  return process.platform === "win32" && statsOf(path)?.isSymbolicLink() === true;
 }
 
 /** Whether a path is a folder, not a link to one. */
@@ -153,8 +162,10 @@ export function makeDirectory(path: string): void {
       refuseLink(path);
       if (isFolder(path)) return;
     }
-    if (code !== "ENOENT" || existsSync(dirname(path))) throw error;
-    makeDirectory(dirname(path));
+    const parent = dirname(path);
+    // A drive that doesn't exist is its own parent.
+    if (code !== "ENOENT" || parent === path || existsSync(parent)) throw error;
+    makeDirectory(parent);
     makeDirectory(path);
   }
 }
@@ -175,9 +186,9 @@ export function writeFileAtomically(
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   try {
     writeFileSync(temporary, content, { mode, flag: "wx", flush });
-    renameSync(temporary, path);
+    move(temporary, path);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    remove(temporary);
     throw error;
   }
 }
@@ -193,7 +204,9 @@ export function denyOthersWrite(path: string): void {
 }
 
 export function syncFile(path: string): void {
-  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  // Windows flushes only a file that is open for writing.
+  const flags = process.platform === "win32" ? constants.O_RDWR : constants.O_RDONLY;
+  const file = whileBusy(() => openSync(path, flags | constants.O_NOFOLLOW));
   try {
     fsyncSync(file);
   } finally {
@@ -203,6 +216,6 @@ export function syncFile(path: string): void {
 
 /** Flushes a folder's entries to the disk. */
 export function syncFolder(path: string): void {
-  // Windows can't open folders, and doesn't need it.
+  // Windows can't flush folders.
   if (process.platform !== "win32") syncFile(path);
 }

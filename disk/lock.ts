@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, renameSync, rmSync, utimesSync } from "node:fs";
+import { mkdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { stampAt, statsOf, writeFileAtomically, OWNER_ONLY_FOLDER } from "./file.ts";
 import { readRecord } from "./json.ts";
 import { type LeaseRecord, watchLease } from "./lease.ts";
+import { isBusy, move, remove } from "./move.ts";
 import { describeOwner } from "./owner.ts";
 
 /**
@@ -150,19 +151,15 @@ function ownerPath(path: string): string {
   return join(path, "owner.json");
 }
 
-function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
-}
-
 /** @returns false when the target is not empty or the source is missing */
 function moveFolder(from: string, to: string): boolean {
   try {
-    renameSync(from, to);
+    move(from, to);
     return true;
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    // EPERM: on Windows.
-    if (["ENOTEMPTY", "EEXIST", "ENOENT", "EPERM"].includes(code)) return false;
+    // Windows has other codes.
+    if (["ENOTEMPTY", "EEXIST", "ENOENT"].includes(code) || isBusy(error)) return false;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { type FSWatcher, fstatSync, readSync, watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { READ_FLAGS } from "./file.ts";
+import { READ_FLAGS, isFollowedLink } from "./file.ts";
 
 /**
  * Correctness rests on this poll, because `fs.watch` reports nothing on many mounts. Short enough for new
@@ -105,6 +105,7 @@ function createShared(path: string, handle: FileHandle): Shared {
 /** @returns undefined unless the path is a regular file, not a link to one */
 export async function openRegularIfExists(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
+  if (isFollowedLink(path)) return undefined;
   try {
     file = await open(path, READ_FLAGS);
   } catch (error) {

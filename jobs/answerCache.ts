@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { OWNER_ONLY, makeDirectory, refuseLink } from "../disk/file.ts";
+import { remove } from "../disk/move.ts";
 import { unwritableMessage } from "../protocol/error.ts";
 import type { InferRequest, InferResult } from "../protocol/infer.ts";
 import { parseRecord } from "../protocol/isRecord.ts";
@@ -74,7 +75,7 @@ function evictOldest(directory: string): void {
     let bytes = 0;
     for (const { path, size } of files.toSorted((a, b) => b.mtimeMs - a.mtimeMs)) {
       bytes += size;
-      if (bytes > MAX_BYTES) rmSync(path);
+      if (bytes > MAX_BYTES) remove(path);
     }
   } catch {
     // No cache yet, a concurrent eviction, or another user's files.

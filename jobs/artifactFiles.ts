@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import {
   isFolder,
@@ -8,6 +8,7 @@ import {
   syncFile,
   syncFolder,
 } from "../disk/file.ts";
+import { isBusy, move, remove, tryRemove } from "../disk/move.ts";
 import {
   ARTIFACTS,
   fetchFolder,
@@ -48,21 +49,29 @@ export function artifactExists(artifact: string): boolean {
 
 /**
  * Removes an artifact's record and local files; renames the folder first, so that nobody sees half of it.
+ * @returns false while another process reads it, on Windows
  * @throws KitError `CANNOT_WRITE`
  */
-export function removeArtifact(artifact: string): void {
+export function removeArtifact(artifact: string): boolean {
   const beside = (name: string) => join(dirname(artifact), name);
   const partial = beside(partialFolder(basename(artifact)));
   try {
-    rmSync(storedRecordPath(artifact), { force: true });
-    rmSync(beside(fetchFolder(basename(artifact))), { recursive: true, force: true });
-    renameSync(artifact, partial);
-    rmSync(partial, { recursive: true });
+    remove(storedRecordPath(artifact));
+    remove(beside(fetchFolder(basename(artifact))));
+    move(artifact, partial);
+    remove(partial);
+    return true;
   } catch (error) {
+    if (isBusy(error)) return false;
     // It is remote, or another process removed it.
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return true;
     throw cannotWrite(`remove ${artifact}`, error);
   }
+}
+
+/** Removes files of an artifact, if possible. */
+export function tryRemoveFiles(artifact: string, names: readonly string[]): void {
+  for (const name of names) tryRemove(join(artifact, name));
 }
 
 /**
@@ -92,7 +101,7 @@ function copyAtomically(
   if (!existsSync(from)) return;
   const partial = join(dirname(to), partialFolder(basename(to)));
   copy(from, partial);
-  renameSync(partial, to);
+  move(partial, to);
   syncFolder(dirname(to));
 }
 

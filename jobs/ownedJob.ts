@@ -1,7 +1,8 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { OTHERS_READ_FOLDER, makeDirectory, syncFile, syncFolder } from "../disk/file.ts";
 import { type Lease, holdLease } from "../disk/lease.ts";
+import { tryRemove } from "../disk/move.ts";
 import { KitError, cannotWrite, isKitError } from "../protocol/error.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
@@ -70,7 +71,8 @@ export function createOwnedJob(
     return owned;
   } catch (error) {
     owned?.close();
-    if (folder) remove(folder.directory);
+    // Without its job.json it is not listed.
+    if (folder) tryRemove(folder.directory);
     throw isKitError(error) ? error : cannotWrite(`create a job in ${root}`, error);
   }
 }
@@ -154,13 +156,5 @@ function syncJob(directory: string): void {
     for (const path of [directory, dirname(directory)]) syncFolder(path);
   } catch {
     // Somebody deleted a file; the job continues.
-  }
-}
-
-function remove(directory: string): void {
-  try {
-    rmSync(directory, { recursive: true, force: true });
-  } catch {
-    // Without its job.json it is not listed.
   }
 }

@@ -1,6 +1,7 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isFolder } from "../disk/file.ts";
+import { tryRemove } from "../disk/move.ts";
 import type { Job } from "../protocol/job.ts";
 import { isJobId, readJobIds } from "./id.ts";
 import { type JobState, watchJob } from "./jobWatch.ts";
@@ -115,7 +116,7 @@ export function removePartialRows(jobs: JobStore): void {
     const directory = jobs.directoryOf(id);
     try {
       for (const name of readdirSync(directory)) {
-        if (name.endsWith(".jsonl.partial")) rmSync(join(directory, name), { force: true });
+        if (name.endsWith(".jsonl.partial")) tryRemove(join(directory, name));
       }
     } catch {
       // Another user's, or deleted.

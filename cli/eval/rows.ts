@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { remove } from "../../disk/move.ts";
 import { typeOfFile } from "../../protocol/dataset.ts";
 import { KitError, cannotWrite } from "../../protocol/error.ts";
 import { formatCounted } from "../../protocol/format.ts";
@@ -56,7 +57,7 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
       );
     }
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    remove(directory);
   }
 }
 

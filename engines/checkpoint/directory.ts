@@ -4,14 +4,13 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  renameSync,
-  rmSync,
   rmdirSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { CHECKSUMS_FILE, checksumOf } from "../../disk/checksums.ts";
 import { OTHERS_READ, OTHERS_READ_FOLDER, makeDirectory, syncFolder } from "../../disk/file.ts";
+import { move, remove, tryRemove } from "../../disk/move.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { KitError, isKitError, unwritableMessage } from "../../protocol/error.ts";
 import { writeFully } from "../modelFiles/regularFile.ts";
@@ -40,7 +39,7 @@ export interface PartialDirectory {
 export function stageDirectory(path: string, partial: string): PartialDirectory {
   return stage(partial, (clear) => {
     clear();
-    renameSync(partial, path);
+    move(partial, path);
     syncFolder(dirname(path));
   });
 }
@@ -53,19 +52,19 @@ export function stageDirectory(path: string, partial: string): PartialDirectory 
 export function stageWithin(folder: string, partial: string, last: string): PartialDirectory {
   return stage(partial, (clear) => {
     clear();
-    const move = (file: string) => renameSync(join(partial, file), join(folder, file));
+    const moveFile = (file: string) => move(join(partial, file), join(folder, file));
     readdirSync(partial)
       .filter((file) => file !== last)
-      .forEach(move);
+      .forEach(moveFile);
     syncFolder(folder);
-    move(last);
+    moveFile(last);
     rmdirSync(partial);
     syncFolder(folder);
   });
 }
 
 function stage(partial: string, publish: (clear: () => void) => void): PartialDirectory {
-  const discard = () => rmSync(partial, { recursive: true, force: true });
+  const discard = () => remove(partial);
   discard();
   mkdirSync(partial, OTHERS_READ_FOLDER);
   return {
@@ -104,7 +103,7 @@ export function writeDirectory(path: string, files: Files): void {
     makeDirectory(parent);
     const directory = stageDirectory(path, join(parent, partialFolder(basename(path))));
     for (const [name, content] of Object.entries(files)) directory.write(name, content);
-    directory.commit(() => rmSync(path, { recursive: true, force: true }));
+    directory.commit(() => remove(path));
   } catch (cause) {
     throw isKitError(cause) ? cause : cannotSave(path, cause);
   }
@@ -134,11 +133,8 @@ export function removePartial(parent: string): void {
   }
   for (const name of names) {
     if (isPartialFolder(name)) {
-      try {
-        rmSync(join(parent, name), { recursive: true, force: true });
-      } catch {
-        // It stays; its name marks it as partial.
-      }
+      // Its name marks what stays as partial.
+      tryRemove(join(parent, name));
     }
   }
 }

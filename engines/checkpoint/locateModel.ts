@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { remove } from "../../disk/move.ts";
 import type { LoadOptions, TrainOptions } from "../../protocol/engine.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { type LocatedModel, resolveModel } from "../families/modelSource.ts";
@@ -48,6 +49,6 @@ export async function withInitialModel<T>(
     saveModel(directory, randomWeights(shape, seed), { shape, promptStyle: "message" });
     return await use(directory);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    remove(folder);
   }
 }

@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { OWNER_ONLY } from "../../disk/file.ts";
+import { move, remove } from "../../disk/move.ts";
 import type { DatasetCode, DatasetConfig, FileType } from "../../protocol/dataset.ts";
 import { KitError, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
 import { parseJson, stringifyJson, withPlainNumbers } from "../../protocol/json.ts";
@@ -292,12 +293,12 @@ function createWriter(path: string) {
         flush();
         fsyncSync(file);
         close();
-        renameSync(partial, path);
+        move(partial, path);
       });
     },
     discard(): void {
       close();
-      rmSync(partial, { force: true });
+      remove(partial);
     },
   };
 }

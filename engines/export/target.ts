@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Lock, LOCK_SILENCE_MS, takeLock } from "../../disk/lock.ts";
+import { remove } from "../../disk/move.ts";
 import { KitError } from "../../protocol/error.ts";
 import {
   type PartialDirectory,
@@ -40,7 +41,7 @@ export function removeLeftovers(work: string): void {
   for (const name of readdirSync(parent)) {
     const isLeftover =
       name.startsWith(prefix) && /^[0-9a-f]{12}\.partial$/.test(name.slice(prefix.length));
-    if (isLeftover) rmSync(join(parent, name), { recursive: true, force: true });
+    if (isLeftover) remove(join(parent, name));
   }
 }
 

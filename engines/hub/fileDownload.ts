@@ -3,8 +3,9 @@ import { constants, createReadStream, lstatSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { remove } from "../../disk/move.ts";
 import { isKitError } from "../../protocol/error.ts";
-import { remove, sizeOf } from "./hubCache.ts";
+import { sizeOf } from "./hubCache.ts";
 import { type HubFile, unexpectedResponse } from "./hubListing.ts";
 import { type HubRequest, fetchFromHub, unreachable } from "./hubRequest.ts";
 

@@ -1,15 +1,8 @@
 import { randomUUID } from "node:crypto";
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, lstatSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
+import { writeFileAtomically } from "../../disk/file.ts";
+import { move } from "../../disk/move.ts";
 import { hasAllFiles } from "../modelFiles/names.ts";
 import { type HubName, isCommit } from "./hubName.ts";
 import { readRef } from "./snapshots.ts";
@@ -20,6 +13,9 @@ export interface HubSnapshot {
   directory: string;
   commit: string;
 }
+
+/** Permissions before the umask: several users may share the cache. */
+const SHARED = 0o666;
 
 /**
  * A repository in the cache layout of Python's `huggingface_hub`: files in `blobs` by hash, with links
@@ -57,9 +53,7 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
   /** Writes atomically. */
   function write(path: string, text: string): void {
     makeFolder(dirname(path));
-    const temporary = `${path}.${randomUUID()}.tmp`;
-    writeFileSync(temporary, text);
-    renameSync(temporary, path);
+    writeFileAtomically(path, text, { mode: SHARED });
   }
 
   return {
@@ -110,9 +104,9 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
       } catch (error) {
         if (!["EPERM", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
         // On Windows, links need administrator rights or developer mode. Python then moves the file, too.
-        renameSync(blobPath(hash), temporary);
+        move(blobPath(hash), temporary);
       }
-      renameSync(temporary, path);
+      move(temporary, path);
     },
 
     remember(revision: string, commit: string): void {
@@ -134,8 +128,4 @@ export function sizeOf(path: string): number {
     // A link loop, or another user's folder.
     return 0;
   }
-}
-
-export function remove(path: string): void {
-  rmSync(path, { force: true });
 }

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { takeLock } from "../../disk/lock.ts";
+import { move } from "../../disk/move.ts";
 import { KitError } from "../../protocol/error.ts";
 import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
 import { downloadFile } from "./fileDownload.ts";
@@ -50,7 +51,7 @@ export function createDownloader(
       cache.makeBlobsFolder();
       if (!hasSize(blob, file)) {
         await downloadFile({ ...request, url, file, path, onBytes });
-        renameSync(path, blob);
+        move(path, blob);
       }
       cache.link(commit, file.name, hash);
     } finally {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { takeLock } from "../../disk/lock.ts";
+import { remove } from "../../disk/move.ts";
 import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { GgufType } from "../../protocol/exportFormat.ts";
@@ -34,7 +35,7 @@ export async function cachedGguf(request: GgufRequest, options: LoadOptions = {}
   try {
     if (existsSync(file)) return file;
     for (const old of readdirSync(parent)) {
-      if (old.startsWith(`${prefix}-`)) rmSync(join(parent, old), { recursive: true, force: true });
+      if (old.startsWith(`${prefix}-`)) remove(join(parent, old));
     }
     onNote(`converting the model to ${file} for llama.cpp, once`);
     await exportModel(directory, folder, {

@@ -1,8 +1,9 @@
-import { constants, existsSync, renameSync, statSync } from "node:fs";
+import { constants, existsSync, statSync } from "node:fs";
 import { open, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { makeDirectory, syncFolder } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
+import { move } from "../../disk/move.ts";
 import { fetchFolder } from "../../protocol/artifactPath.ts";
 import type { FetchOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
@@ -45,7 +46,7 @@ export async function downloadArtifact(
       if (existsSync(path)) return;
       await downloadMissing(stored, folder, path, { ...options, onBytes });
       syncFolder(folder);
-      renameSync(folder, path);
+      move(folder, path);
       syncFolder(dirname(path));
     } finally {
       lock?.release();

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createReadStream, createWriteStream, readdirSync, rmSync } from "node:fs";
+import { createReadStream, createWriteStream, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { isRegularFile, makeDirectory, OTHERS_READ } from "../../disk/file.ts";
+import { remove } from "../../disk/move.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { StoredCheckpoint } from "./messages.ts";
 
@@ -39,7 +40,7 @@ export async function openTransfer(
   for (const path of readdirSync(folder).map((name) => join(folder, name))) {
     const file = wanted.find((candidate) => candidate.path === path);
     if (file && isRegularFile(path) && (await digestOf(path)) === file.sha256) complete.push(file);
-    else rmSync(path, { recursive: true });
+    else remove(path);
   }
   const missing = wanted.filter((file) => !complete.includes(file));
   let doneBytes = bytesOf(complete);
@@ -52,11 +53,11 @@ export async function openTransfer(
         const found = await save(upTo(size, source(name)), { path, signal, onChunk });
         if (found === sha256) break;
       } catch (error) {
-        rmSync(path, { force: true });
+        remove(path);
         if (!isConnectionLost(error) || attempt === MAX_ATTEMPTS) throw error;
         continue;
       }
-      rmSync(path);
+      remove(path);
       throw damaged(name);
     }
     doneBytes += size;

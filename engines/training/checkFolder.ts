@@ -1,7 +1,8 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readRecord } from "../../disk/json.ts";
+import { remove } from "../../disk/move.ts";
 import { type Owner, describeOwner, ownerState } from "../../disk/owner.ts";
 
 const PREFIX = "kit-check-";
@@ -16,7 +17,7 @@ export function makeCheckFolder(): string {
 }
 
 export function removeCheckFolder(directory: string): void {
-  rmSync(directory, { recursive: true, force: true });
+  remove(directory);
 }
 
 function removeLeftovers(): void {

@@ -1,6 +1,7 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
+import { remove } from "../../disk/move.ts";
 import { isHeldOut, withoutEval } from "../../protocol/evaluation.ts";
 import { type Measured, EVALUATED } from "../../protocol/event.ts";
 import type { PastMetricEvent } from "../metricEvents.ts";
@@ -23,7 +24,7 @@ export interface Report {
  */
 export function openReport(directory: string, config: Readonly<Record<string, unknown>>): Report {
   makeDirectory(directory);
-  for (const name of readdirSync(directory)) if (FILE.test(name)) rmSync(join(directory, name));
+  for (const name of readdirSync(directory)) if (FILE.test(name)) remove(join(directory, name));
   const time = Date.now();
   // TensorBoard reads a folder's files in the order of their names.
   const name = `events.out.tfevents.${Math.floor(time / 1000)}.${process.pid}.kit`;

@@ -1,6 +1,5 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { checkpointSteps, removeArtifact } from "../../jobs/artifactFiles.ts";
+import { checkpointSteps, removeArtifact, tryRemoveFiles } from "../../jobs/artifactFiles.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import type { JobEvent } from "../../protocol/event.ts";
@@ -60,7 +59,7 @@ export function createSavedArtifacts(
   }
 
   function dropResumeFiles(): void {
-    for (const { directory } of saved) for (const name of resumeFiles) drop(join(directory, name));
+    for (const { directory } of saved) tryRemoveFiles(directory, resumeFiles);
   }
 
   return {
@@ -81,7 +80,8 @@ export function createSavedArtifacts(
       for (const artifact of saved.slice(0, -1)) {
         if (saved.length <= limit) return;
         if (kept.includes(artifact) || !released.has(artifact.step)) continue;
-        removeArtifact(artifact.directory);
+        // The next call tries again.
+        if (!removeArtifact(artifact.directory)) continue;
         saved = saved.filter((other) => other !== artifact);
       }
     },
@@ -102,12 +102,4 @@ export function createSavedArtifacts(
       }
     },
   };
-}
-
-function drop(file: string): void {
-  try {
-    rmSync(file, { force: true });
-  } catch {
-    // Leftovers only use disk.
-  }
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { closeSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectory, OWNER_ONLY } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
+import { move, remove } from "../../disk/move.ts";
 import { describeOwner, signalGroup } from "../../disk/owner.ts";
 import { recordRun, runDirectory } from "../../jobs/runLease.ts";
 import { KitError } from "../../protocol/error.ts";
@@ -50,7 +51,7 @@ async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
   const directory = runDirectory(project);
   for (const name of readdirSync(directory)) {
     // Left by a server that was killed during a launch.
-    if (ORPHANED_OUTPUT.test(name)) rmSync(join(directory, name), { force: true });
+    if (ORPHANED_OUTPUT.test(name)) remove(join(directory, name));
   }
   const id = randomUUID();
   const fields = { id, startedAt: new Date().toISOString(), server: describeOwner() };
@@ -62,7 +63,7 @@ async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
       recordRun(project, fields, run.owner);
       // After the record, so that the last run's id never gets this run's output. Readers of the
       // last run's output keep the old file open.
-      renameSync(path, outputPath(project));
+      move(path, outputPath(project));
     } catch (error) {
       // Without a record, no later server could find it.
       signalGroup(run.owner.pid, "SIGKILL");
@@ -70,7 +71,7 @@ async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
     }
     return run;
   } catch (error) {
-    rmSync(path, { force: true });
+    remove(path);
     throw error;
   } finally {
     closeSync(output);

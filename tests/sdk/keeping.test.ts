@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import type { Engine, Trainer, TrainerOptions } from "kit";
 import { describe, expect, it } from "vitest";
@@ -6,6 +15,7 @@ import { stepOfEntry } from "../../protocol/artifactPath.ts";
 import { findArtifact } from "../../sdk/models/artifact.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createSeparateEngine } from "../engines/separate/engine.ts";
+import { useWindowsDisk } from "../windowsDisk.ts";
 import { createTinyTrainer, enterProject, readEvents } from "./project.ts";
 
 /** Says that its steps have these evalLosses, saves each `saveSteps`, and never waits or listens. */
@@ -117,6 +127,21 @@ describe("saveTotalLimit", () => {
     );
     expect(seen).toEqual([[1], [2], [3], [4]]);
     expect(folders).toEqual(["step-4"]);
+  });
+
+  it("leaves one that another process reads, where Windows keeps it, until the next save", async () => {
+    useWindowsDisk();
+    let reader = 0;
+    const { folders, end } = await train([5, 4, 3, 2, 1], {
+      saveTotalLimit: 1,
+      callbacks: {
+        onCheckpoint({ step, artifacts }) {
+          if (step === 1) reader = openSync(join(artifacts[0]!.directory, "config.json"), "r");
+          if (step === 4) closeSync(reader);
+        },
+      },
+    });
+    expect([folders, end?.event]).toEqual([["step-5"], "training.completed"]);
   });
 
   it("names the newest and the best of very many in a record that stays short", async () => {

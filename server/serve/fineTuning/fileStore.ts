@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import {
   OWNER_ONLY_FOLDER,
@@ -12,6 +12,7 @@ import {
   writeFileAtomically,
 } from "../../../disk/file.ts";
 import { readRecord } from "../../../disk/json.ts";
+import { move, remove } from "../../../disk/move.ts";
 import { processExists } from "../../../disk/owner.ts";
 
 /** A file, as OpenAI's API shows it. */
@@ -66,7 +67,7 @@ export function openFileStore(project: string): FileStore {
   for (const name of namesIn(root)) {
     const [, pid] = PARTIAL.exec(name) ?? [];
     if (pid !== undefined && (Number(pid) === process.pid || !processExists(Number(pid)))) {
-      rmSync(join(root, name), { recursive: true, force: true });
+      remove(join(root, name));
     }
   }
 
@@ -95,11 +96,11 @@ export function openFileStore(project: string): FileStore {
           const file: FileObject = { id, object: "file", bytes, created_at, ...rest };
           writeFileAtomically(join(partial, OBJECT), JSON.stringify(file, undefined, 2));
           syncFile(path);
-          renameSync(partial, join(root, id));
+          move(partial, join(root, id));
           syncFolder(root);
           return file;
         },
-        discard: () => rmSync(partial, { recursive: true, force: true }),
+        discard: () => remove(partial),
       };
     },
     list() {
@@ -109,7 +110,7 @@ export function openFileStore(project: string): FileStore {
     get: (id) => (isRegularFile(contentPath(id)) ? recall(id) : undefined),
     recall,
     contentPath,
-    remove: (id) => rmSync(contentPath(id), { force: true }),
+    remove: (id) => remove(contentPath(id)),
   };
 }
 
