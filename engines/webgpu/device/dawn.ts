@@ -31,6 +31,7 @@ export async function openDevice(
   maxBytes = Infinity,
 ): Promise<Device> {
   const { create } = await importDawn(project);
+  pollLessOften();
   const adapter = await findAdapter(create, wanted, powerPreference);
   const requiredLimits = Object.fromEntries(
     LIMITS.map((limit) => [limit, Math.min(adapter.limits[limit] ?? 0, maxBytes)]),
@@ -47,6 +48,13 @@ export async function openDevice(
       { cause },
     );
   }
+}
+
+/** Dawn waits for the GPU by `setImmediate`, again and again, which would keep a core busy. */
+function pollLessOften(): void {
+  Object.assign(globalThis, {
+    setImmediate: (poll: () => void, ...args: []) => setTimeout(poll, 1, ...args),
+  });
 }
 
 async function importDawn(project: string): Promise<Dawn> {
