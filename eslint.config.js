@@ -100,7 +100,12 @@ const ZONES = [
   },
 ];
 
-const BROWSER_FILES = ["protocol/**/*.ts", "src/**/*.{ts,vue}"];
+const BROWSER_FILES = [
+  "protocol/**/*.ts",
+  "src/**/*.{ts,vue}",
+  "engines/webgpu/device/!(dawn).ts",
+  "engines/webgpu/{kernels,ops,model,step}/**/*.ts",
+];
 const NODE_MODULE = `^(node:.+|(${builtinModules.join("|")}))$`;
 const RUNS_IN_BROWSER = "This folder also runs in a browser.";
 /** Windows refuses them while another process has a file open. */

@@ -8,10 +8,11 @@ import { type Projection, EMBEDDING, HEAD } from "../families/projections.ts";
 import { modelNames } from "../families/storedNames.ts";
 import { modelLinears, weightShapes, weightCounts } from "../families/tensorShapes.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
+import { type FileTensor, fileTensors } from "../modelFiles/fileTensors.ts";
 import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
 import { isDtype } from "../modelFiles/numberTypes.ts";
 import { chooseTensors, listTensors, renamed } from "../modelFiles/tensorFiles.ts";
-import { type FileTensor, type TensorSource, fileTensors, chunks } from "../modelFiles/tensors.ts";
+import { type TensorSource, chunks } from "../modelFiles/tensors.ts";
 import { type Numbers, widened } from "../modelFiles/weights.ts";
 
 /**

@@ -4,7 +4,7 @@ import { rowLimit } from "../dataset/rowLimit.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { PROJECTIONS } from "../families/projections.ts";
 import { assertTargets } from "../lora/adapter.ts";
-import { assertLittleEndian } from "../modelFiles/numberTypes.ts";
+import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
 import { withDefaults } from "../training/defaults.ts";
 import { availableSimd } from "./kernels/simd.ts";
 

@@ -9,8 +9,9 @@ import type { WrittenTensor } from "../gguf/header.ts";
 import { permuted } from "../gguf/ropePermutation.ts";
 import { ROPE_FACTORS, ggufName } from "../gguf/tensorNames.ts";
 import { notFinite } from "../lora/updates.ts";
+import type { FileTensor } from "../modelFiles/fileTensors.ts";
 import { type NumberTypeName, NUMBER_TYPES, isDtype } from "../modelFiles/numberTypes.ts";
-import { type FileTensor, columnsOf, unsupportedType, chunks } from "../modelFiles/tensors.ts";
+import { columnsOf, unsupportedType, chunks } from "../modelFiles/tensors.ts";
 import { widened } from "../modelFiles/weights.ts";
 import type { SourceFile } from "./source.ts";
 

@@ -9,10 +9,11 @@ import { modelNames } from "../families/storedNames.ts";
 import { findAdapter } from "../lora/base.ts";
 import { merged, openUpdates } from "../lora/updates.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
+import { fileTensors } from "../modelFiles/fileTensors.ts";
 import { CONFIG_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
 import { type SafetensorsFile, openSafetensors } from "../modelFiles/safetensors.ts";
 import { renamed } from "../modelFiles/tensorFiles.ts";
-import { type TensorSource, fileTensors } from "../modelFiles/tensors.ts";
+import type { TensorSource } from "../modelFiles/tensors.ts";
 
 /** A whole model to export. An adapter is merged as its tensors are read. */
 export interface ExportSource {

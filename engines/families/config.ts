@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { type Config } from "../modelFiles/configFile.ts";
+import type { Config } from "../modelFiles/configFile.ts";
 import { type Dimensions, MAX_LAYERS } from "./dimensions.ts";
 import { FAMILIES, familyNamed } from "./families.ts";
 import { type Family, ACTIVATION } from "./family.ts";

@@ -1,5 +1,5 @@
 import { isRecord } from "../../protocol/isRecord.ts";
-import { type Config } from "../modelFiles/configFile.ts";
+import type { Config } from "../modelFiles/configFile.ts";
 import type { Dimensions, Rope } from "./dimensions.ts";
 import type { Family, InvalidConfig } from "./family.ts";
 import type { AttentionHeads, Layers } from "./layers.ts";

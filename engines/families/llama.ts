@@ -1,4 +1,4 @@
-import { type Config } from "../modelFiles/configFile.ts";
+import type { Config } from "../modelFiles/configFile.ts";
 import type { Dimensions } from "./dimensions.ts";
 import type { Family } from "./family.ts";
 import type { AttentionHeads, Layers, LinearLayer } from "./layers.ts";

@@ -1,4 +1,4 @@
-import { type Config } from "../modelFiles/configFile.ts";
+import type { Config } from "../modelFiles/configFile.ts";
 import type { Dimensions } from "./dimensions.ts";
 import type { InvalidConfig } from "./family.ts";
 

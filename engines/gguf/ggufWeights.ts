@@ -1,7 +1,8 @@
 import { KitError } from "../../protocol/error.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
-import { type FileTensor, type TensorSource, fileTensors } from "../modelFiles/tensors.ts";
+import { type FileTensor, fileTensors } from "../modelFiles/fileTensors.ts";
+import type { TensorSource } from "../modelFiles/tensors.ts";
 import { type Numbers, widened } from "../modelFiles/weights.ts";
 import { type Architecture, normOffset, permutedRows } from "./architecture.ts";
 import { unpermuted } from "./ropePermutation.ts";

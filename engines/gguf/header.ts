@@ -1,9 +1,5 @@
-import {
-  type NumberTypeName,
-  NUMBER_TYPES,
-  assertLittleEndian,
-  dtypeBytes,
-} from "../modelFiles/numberTypes.ts";
+import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
+import { type NumberTypeName, NUMBER_TYPES, dtypeBytes } from "../modelFiles/numberTypes.ts";
 import { sizeOf } from "../modelFiles/tensors.ts";
 import { type Metadata, type Value, VALUE_IDS } from "./metadata.ts";
 

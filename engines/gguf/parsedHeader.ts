@@ -1,9 +1,9 @@
 import { KitError } from "../../protocol/error.ts";
 import { printable } from "../../protocol/printable.ts";
+import type { FileTensor } from "../modelFiles/fileTensors.ts";
 import { MAX_TOKENIZER_MIB } from "../modelFiles/names.ts";
 import { NUMBER_TYPES, typeOfId } from "../modelFiles/numberTypes.ts";
 import type { OpenFile } from "../modelFiles/regularFile.ts";
-import type { FileTensor } from "../modelFiles/tensors.ts";
 import { type Cursor, createCursor } from "./cursor.ts";
 import { type NamedTensor, ALIGNMENT, MAGIC, VERSION, padding, tensorBytes } from "./header.ts";
 import { FILE_KEYS, KEYS, VALUE_IDS } from "./metadata.ts";

@@ -1,8 +1,9 @@
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { fileTensors } from "../modelFiles/fileTensors.ts";
 import { isDtype } from "../modelFiles/numberTypes.ts";
 import { type SafetensorsFile, openSafetensors } from "../modelFiles/safetensors.ts";
-import { type TensorSource, fileTensors, rowsOf } from "../modelFiles/tensors.ts";
+import { type TensorSource, rowsOf } from "../modelFiles/tensors.ts";
 import { areFinite, widened } from "../modelFiles/weights.ts";
 import { adapterFile } from "./adapterTensors.ts";
 import { type SavedAdapter, moduleOf, peftName, savedName } from "./peftConfig.ts";

@@ -1,5 +1,3 @@
-import os from "node:os";
-import { KitError } from "../../protocol/error.ts";
 import { type BlockType, dequantize, hasFiniteScales, quantize } from "./blocks/blockType.ts";
 import { q4_0 } from "./blocks/q4_0.ts";
 import { q4_k } from "./blocks/q4_k.ts";
@@ -108,16 +106,4 @@ function finiteHalves(bits: Uint16Array, infinite: number): Uint8Array | undefin
 /** Bytes in machine order, which is little-endian like the files. */
 export function bytesOf({ buffer, byteOffset, byteLength }: Numbers): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
-}
-
-/**
- * Model files and WebAssembly's memory are little-endian; typed arrays have the machine's byte order.
- * @throws KitError `MACHINE_UNFIT` on a big-endian machine, such as linux-s390x
- */
-export function assertLittleEndian(): void {
-  if (os.endianness() === "LE") return;
-  throw new KitError(
-    "MACHINE_UNFIT",
-    `This machine (${process.platform}-${process.arch}) is big-endian, but Kit needs a little-endian one. Use another machine, such as one with an x64 or arm64 processor.`,
-  );
 }

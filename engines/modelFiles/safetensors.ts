@@ -1,8 +1,10 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { assertLittleEndian, bytesOf, isDtype, dtypeBytes } from "./numberTypes.ts";
+import { assertLittleEndian } from "./byteOrder.ts";
+import type { FileTensor } from "./fileTensors.ts";
+import { bytesOf, isDtype, dtypeBytes } from "./numberTypes.ts";
 import { readFully, useFile } from "./regularFile.ts";
-import { type FileTensor, sizeOf } from "./tensors.ts";
+import { sizeOf } from "./tensors.ts";
 import { type StoredWeights, isBfloat16 } from "./weights.ts";
 
 /** A header has about 130 bytes for each tensor, and its writer's metadata. */

@@ -1,7 +1,8 @@
 import { KitError } from "../../protocol/error.ts";
+import { type FileTensor, fileTensors } from "./fileTensors.ts";
 import { isDtype } from "./numberTypes.ts";
 import { MIN_ELEMENT_BYTES, openSafetensors } from "./safetensors.ts";
-import { type FileTensor, type TensorSource, fileTensors, unsupportedType } from "./tensors.ts";
+import { type TensorSource, unsupportedType } from "./tensors.ts";
 import { type WeightCounts, countOf } from "./weights.ts";
 
 /** The shortest header entry of a tensor. */

@@ -1,21 +1,12 @@
 import { KitError } from "../../protocol/error.ts";
-import { hasFiniteScales } from "./blocks/blockType.ts";
-import { BLOCK_TYPES, NUMBER_TYPES, isBlockType, isDtype } from "./numberTypes.ts";
-import { readFully, useFile } from "./regularFile.ts";
-import { type Numbers, type StoredWeights, areFinite, isBfloat16 } from "./weights.ts";
+import { NUMBER_TYPES } from "./numberTypes.ts";
+import { type Numbers, type StoredWeights, isBfloat16 } from "./weights.ts";
 
 /** A tensor that isn't read yet. */
 export interface TensorInfo {
   shape: number[];
   /** A `NumberTypeName`, or an unsupported type, such as a mask's. */
   type: string;
-}
-
-export interface FileTensor extends TensorInfo {
-  path: string;
-  /** Offset in the file. */
-  offset: number;
-  bytes: number;
 }
 
 /** Tensors by name, whose rows are read on demand. A vector is one row. */
@@ -78,47 +69,6 @@ export function bfloat16Of({ tensors }: TensorSource): Set<string> {
   return new Set([...tensors].flatMap(([name, { type }]) => (type === "bf16" ? [name] : [])));
 }
 
-/** A source of tensors in files. @param advice what to do about a damaged file */
-export function fileTensors(
-  tensors: ReadonlyMap<string, FileTensor>,
-  advice = "Save or download it again",
-): Required<TensorSource> {
-  const invalid = (name: string, problem: string) => {
-    const { path } = entryOf(tensors, name);
-    return new KitError("CHECKPOINT_INVALID", `${path} ${problem} ${name}. ${advice}.`);
-  };
-
-  function bytesOf(
-    name: string,
-    from: number,
-    to: number,
-    buffer?: ReadBuffer,
-  ): Uint8Array<ArrayBuffer> {
-    const { path, shape, offset, bytes } = entryOf(tensors, name);
-    const rowBytes = bytes / rowsOf(shape);
-    const read = bytesIn(buffer, (to - from) * rowBytes);
-    const isWhole = useFile(path, ({ file }) => readFully(file, read, offset + from * rowBytes));
-    if (!isWhole) throw invalid(name, "is truncated at");
-    return read;
-  }
-
-  function rows(name: string, from: number, to: number, buffer?: ReadBuffer): Numbers {
-    const { path, type } = entryOf(tensors, name);
-    if (!isDtype(type)) throw unsupportedType(path, name, type);
-    const numbers = NUMBER_TYPES[type].decode(bytesOf(name, from, to, buffer));
-    if (!areFinite(numbers)) throw invalid(name, "has non-finite numbers in");
-    return numbers;
-  }
-
-  function blocks(name: string, from: number, to: number, buffer?: ReadBuffer): Uint8Array {
-    const { type } = entryOf(tensors, name);
-    const read = bytesOf(name, from, to, buffer);
-    if (isBlockType(type) && hasFiniteScales(BLOCK_TYPES[type], read)) return read;
-    throw invalid(name, "has non-finite numbers in");
-  }
-  return { tensors, rows, blocks };
-}
-
 export function inMemoryTensors(weights: StoredWeights): TensorSource {
   const tensors = new Map(
     Object.entries(weights).map(([name, tensor]) => [
@@ -158,13 +108,14 @@ export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-function entryOf<T>(tensors: ReadonlyMap<string, T>, name: string): T {
+export function entryOf<T>(tensors: ReadonlyMap<string, T>, name: string): T {
   const tensor = tensors.get(name);
   if (tensor) return tensor;
   throw new Error(`there is no tensor ${name}`);
 }
 
-function bytesIn(buffer: ReadBuffer | undefined, count: number): Uint8Array<ArrayBuffer> {
+/** Bytes of reused memory, or new ones. */
+export function bytesIn(buffer: ReadBuffer | undefined, count: number): Uint8Array<ArrayBuffer> {
   if (!buffer) return new Uint8Array(count);
   if (buffer.memory.byteLength < count) buffer.memory = new ArrayBuffer(count);
   return new Uint8Array(buffer.memory, 0, count);

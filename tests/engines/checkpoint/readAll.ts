@@ -1,5 +1,6 @@
+import { fileTensors } from "../../../engines/modelFiles/fileTensors.ts";
 import { openSafetensors } from "../../../engines/modelFiles/safetensors.ts";
-import { fileTensors, readAll as readTensors } from "../../../engines/modelFiles/tensors.ts";
+import { readAll as readTensors } from "../../../engines/modelFiles/tensors.ts";
 import type { StoredWeights } from "../../../engines/modelFiles/weights.ts";
 
 const MOST = 100;
