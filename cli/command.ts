@@ -91,6 +91,16 @@ export function parseAlias(text: string, before = new Map<string, string>()): Ma
   return new Map(before).set(name, model);
 }
 
+/** The engine that answers instead of the one that trained. */
+export function parseAnswering(name: string): "llama" {
+  if (name === "llama") return name;
+  throw new commander.InvalidArgumentError(
+    name === "webgpu"
+      ? "webgpu only trains. Leave out --engine to answer on the CPU, or choose llama."
+      : "It must be llama.",
+  );
+}
+
 /** A finite number such as `-0.5`, `.5` or `1e-3`; NaN for any other text. */
 export function parseDecimal(text: string): number {
   const value = /^-?\d*\.?\d+(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;

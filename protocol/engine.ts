@@ -145,6 +145,8 @@ export interface Engine {
    * deletes them once unneeded: in older checkpoints, and when the job is completed.
    */
   readonly resumeFiles?: readonly string[];
+  /** Set if the default engine answers with what it trains. */
+  readonly trainsOnly?: true;
   /** Objectives it trains besides `sft`. Kit refuses others before `prepare`. Default: none. */
   readonly objectives?: readonly Exclude<ObjectiveType, "sft">[];
   /**

@@ -31,6 +31,11 @@ export function formatCount(value: number): string {
   return decimals === undefined ? separated : `${separated}.${decimals}`;
 }
 
+/** GiB with two decimals: `1.50`. */
+export function formatGibibytes(bytes: number): string {
+  return (bytes / 2 ** 30).toFixed(2);
+}
+
 /** Rounds to this many significant digits. */
 export function withDigits(value: number, digits: number): number {
   return Number(value.toPrecision(digits));

@@ -10,6 +10,7 @@ import {
   Option,
   createCommand,
   parseAlias,
+  parseAnswering,
   parseList,
   parseNonNegative,
   parsePort,
@@ -54,7 +55,7 @@ export const command = createCommand("serve", {
     new Option(
       "--engine <name>",
       "run models with llama.cpp through the project's node-llama-cpp (default: the engine that trained the model)",
-    ).choices(["llama"]),
+    ).argParser(parseAnswering),
   )
   .option("--base <model>", "also serve this model, to fine-tune it (repeatable)", parseList)
   .option("--alias <name=model>", "also serve a model under this name (repeatable)", parseAlias)

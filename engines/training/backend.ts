@@ -59,7 +59,7 @@ export interface InitialState {
   moments: Moments | undefined;
 }
 
-/** A backend whose memory is planned, but not allocated. */
+/** A backend whose memory is planned and suffices. */
 export interface PlannedBackend {
   /** Memory that training will need, without the dataset. */
   memoryBytes: number;
@@ -70,7 +70,11 @@ export interface PlannedBackend {
  * Plans a training run's memory, before any weight is read.
  * @throws KitError `OUT_OF_MEMORY`
  */
-export type PlanBackend = (preparation: Preparation) => PlannedBackend;
+export type PlanBackend = (preparation: Preparation) => Awaitable<PlannedBackend>;
+
+/** The note of a plan that quantized the base itself. */
+export const BASE_QUANTIZED =
+  'the base does not fit in memory as it was saved; lora.baseType is "q8_0"';
 
 /** AdamW's hyperparameters, the same on every backend. */
 export const ADAMW = {

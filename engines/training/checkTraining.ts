@@ -40,7 +40,7 @@ export async function checkTraining({
   const inspection = createInspection(objective.format);
   const prepared = prepareTraining(config, { source, objective, inspection, onNote });
   const { start, data, started, maxLength } = prepared;
-  const planned = planBackend(prepared);
+  const planned = await planBackend(prepared);
   const { examples } = data.training;
   const first = examples.at(0);
   // Training would fail on damaged weights.

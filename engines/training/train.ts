@@ -59,7 +59,7 @@ export async function train(
   const config = withResumedType(requested, resumeFrom);
   const preparation = prepareTraining(config, { source, objective, resumeFrom, onNote });
   const { start, data, maxLength, steps, started } = preparation;
-  const planned = planBackend(preparation);
+  const planned = await planBackend(preparation);
   const { dataset, training, evaluation } = data;
   const { lora, learningRate: peak } = config;
   const { shape, origin, tokenizerOrigin, tokenizer, templateDate } = start;

@@ -4,6 +4,9 @@ import { OPTIMIZER_FILE } from "../checkpoint/trainerState.ts";
 import { createEmbeddedEngine } from "../embedded/index.ts";
 import { prepareFor } from "../embedded/prepare.ts";
 
+const CPU_ANSWERS =
+  "webgpu() only trains; the embedded engine answers, on the CPU. On a GPU, llama() answers";
+
 /**
  * The WebGPU engine: training on any GPU through the project's `webgpu`, in a process of its own. The embedded engine
  * answers with what it trained.
@@ -13,15 +16,30 @@ export function createWebgpuEngine(options: WebgpuOptions = {}, project = proces
   const gpu = { options, project };
   const embedded = createEmbeddedEngine();
   const name = "webgpu";
+  /** Whether it has been said that the CPU answers, as training also says. */
+  let said = false;
   // Lazy imports: a project is loaded more often than it trains.
   const load = () => import("./train/trainProcess.ts");
   return {
     name,
+    trainsOnly: true,
     resumeFiles: [OPTIMIZER_FILE],
     objectives: ["dpo", "kto"],
     prepare: (requested) => prepareFor({ name }, requested),
-    check: async (requested) => (await load()).checkInProcess(gpu, requested),
-    train: async (requested) => (await load()).trainInProcess(gpu, requested),
-    load: embedded.load,
+    async check(requested) {
+      said = true;
+      return (await load()).checkInProcess(gpu, requested);
+    },
+    async train(requested) {
+      said = true;
+      return (await load()).trainInProcess(gpu, requested);
+    },
+    async load(directory, loadOptions) {
+      if (!said && loadOptions?.onNote) {
+        loadOptions.onNote(CPU_ANSWERS);
+        said = true;
+      }
+      return embedded.load(directory, loadOptions);
+    },
   };
 }

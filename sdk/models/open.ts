@@ -25,7 +25,7 @@ export async function engineOf(
   const name = readEngineName(trainingDirectory(reference));
   if (name === undefined || name === createDefaultEngine().name) return undefined;
   const engine = await project.engine();
-  return engine.name === name ? engine : undefined;
+  return engine.name === name && !engine.trainsOnly ? engine : undefined;
 }
 
 function trainingDirectory(reference: ModelReference): string {

@@ -55,6 +55,10 @@ describe("kit", () => {
     [["start", "a.ts", "b.ts"], /too many arguments/],
     [["start", "--project"], /argument missing/],
     [
+      ["serve", "--engine", "webgpu"],
+      /webgpu only trains\. Leave out --engine to answer on the CPU/,
+    ],
+    [
       ["ui", "--port", "http"],
       /--port <n>' argument 'http' is invalid\. It must be a whole number/,
     ],

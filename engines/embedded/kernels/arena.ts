@@ -1,4 +1,5 @@
 import { KitError } from "../../../protocol/error.ts";
+import { formatMemory } from "../../training/formatMemory.ts";
 import type { Address } from "./kernels.ts";
 
 /** The limit of 32-bit addresses. */
@@ -74,14 +75,8 @@ export function createArena(): Arena {
 
 function assertFits({ all, ...sizes }: Sizes, advice: string): void {
   if (all <= MAX_BYTES) return;
-  const used = Object.entries(sizes).filter(([, bytes]) => bytes > 0);
-  const list = used.map(([purpose, bytes]) => `${purpose} ${gibibytes(bytes)}`).join(", ");
   throw new KitError(
     "OUT_OF_MEMORY",
-    `The model needs ${gibibytes(all)} GiB of memory (${list}), but WebAssembly has only ${MAX_GIB}. ${advice}.`,
+    `The model needs ${formatMemory(all, sizes)}, but WebAssembly has only ${MAX_GIB}. ${advice}.`,
   );
-}
-
-function gibibytes(bytes: number): string {
-  return (bytes / 2 ** 30).toFixed(2);
 }

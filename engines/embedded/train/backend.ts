@@ -1,7 +1,7 @@
 import { isKitError } from "../../../protocol/error.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { machineMemory } from "../../dataset/freeMemory.ts";
-import type { PlanBackend } from "../../training/backend.ts";
+import { type PlanBackend, BASE_QUANTIZED } from "../../training/backend.ts";
 import { batchesOf } from "../../training/batchSizes.ts";
 import type { Preparation } from "../../training/preparation.ts";
 import { MAX_THREADS } from "../kernels/threadCount.ts";
@@ -51,7 +51,7 @@ export function planFor(
     return planWith(lora, threads);
   }
   const plan = planWith({ ...lora, baseType: "q8_0" }, threads);
-  onNote('the base does not fit in memory as it was saved; lora.baseType is "q8_0"');
+  onNote(BASE_QUANTIZED);
   return plan;
 }
 

@@ -7,7 +7,7 @@ export type Purpose = "weights" | "gradients" | "moments" | "activations";
 export interface DeviceArray {
   purpose: Purpose;
   words: number;
-  buffer?: GpuBuffer;
+  buffer?: GpuBuffer | undefined;
 }
 
 /** A range of an array, in words. */

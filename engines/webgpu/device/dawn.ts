@@ -1,18 +1,21 @@
 import { importPackage } from "../../../disk/importPackage.ts";
 import type { WebgpuOptions } from "../../../protocol/engineOptions.ts";
 import { KitError, messageOf } from "../../../protocol/error.ts";
-import { type Device, createDevice } from "./device.ts";
+import { type Device, LIMITS, createDevice } from "./device.ts";
 import type { Adapter, Gpu } from "./webgpu.ts";
 
 const NAME = "webgpu";
+
+/** Why there is no GPU, unless Dawn prints what it refused. */
+export const NO_DRIVER = "no driver of Metal, Direct3D 12 or Vulkan answers";
+
+/** Vendors whose GPUs have no memory of their own. */
+const SHARING_VENDORS = ["apple", "arm", "qualcomm"];
 
 /** Dawn, as `webgpu` of npm has it. */
 interface Dawn {
   create: (options: string[]) => Gpu;
 }
-
-/** Limits that Kit uses, each as high as the adapter has it. */
-const LIMITS = ["maxBufferSize", "maxStorageBufferBindingSize"];
 
 /** Kernels write a workgroup's memory before they read it; clearing it first takes time, above all SwiftShader's. */
 const FEATURES = "enable-dawn-features=disable_workgroup_init";
@@ -40,7 +43,7 @@ export async function openDevice(
   try {
     const device = await adapter.requestDevice({ requiredLimits });
     kept.push(device);
-    return createDevice(device, name);
+    return createDevice(device, name, sharesMemory(adapter));
   } catch (cause) {
     throw new KitError(
       "MACHINE_UNFIT",
@@ -61,6 +64,14 @@ async function importDawn(project: string): Promise<Dawn> {
   try {
     return (await importPackage(NAME, project)) as Dawn;
   } catch (cause) {
+    const why = messageOf(cause).split("\n", 1)[0]!;
+    if (!why.includes(`'${NAME}'`)) {
+      throw new KitError(
+        "MACHINE_UNFIT",
+        `The package ${NAME} doesn't run here (${why}). It is made for macOS, Windows, and Linux with glibc; elsewhere, remove engine: webgpu().`,
+        { cause },
+      );
+    }
     throw new KitError(
       "CONFIG_INVALID",
       `webgpu() trains through ${NAME}, which cannot be loaded from ${project}. Run: npm install ${NAME}`,
@@ -74,7 +85,7 @@ async function findAdapter(
   wanted: string | undefined,
   powerPreference: WebgpuOptions["powerPreference"],
 ): Promise<Adapter> {
-  let problem = "no driver of Metal, Direct3D 12 or Vulkan answers";
+  let problem = NO_DRIVER;
   try {
     const gpu = create([FEATURES, ...(wanted === undefined ? [] : [`adapter=${wanted}`])]);
     const adapter = await gpu.requestAdapter({ powerPreference });
@@ -87,8 +98,13 @@ async function findAdapter(
   const which = wanted === undefined ? "no GPU" : `no GPU named "${wanted}"`;
   throw new KitError(
     "MACHINE_UNFIT",
-    `webgpu() found ${which} (${problem}). Install its driver, or remove engine: webgpu().`,
+    `webgpu() found ${which} (${problem}). Install or update its driver, or remove engine: webgpu().`,
   );
+}
+
+/** Whether its memory is certainly the machine's. */
+function sharesMemory({ info }: Adapter): boolean {
+  return info.isFallbackAdapter || SHARING_VENDORS.includes(info.vendor);
 }
 
 /** Such as `apple-m3 (Metal driver on macOS …)`. */

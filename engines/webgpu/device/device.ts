@@ -8,9 +8,11 @@ import { type CommandEncoder, type GpuBuffer, type GpuDevice, MAP_READ, USAGE } 
 export interface Device {
   /** The adapter's name. */
   name: string;
-  /** Words of the largest binding. */
+  /** Whether its memory is the machine's. */
+  sharesMemory: boolean;
+  /** Words of the largest buffer. */
   maxWords: number;
-  /** Creates the buffers of planned arrays, zeroed. @throws KitError `OUT_OF_MEMORY` */
+  /** Creates the buffers of planned arrays that have none, zeroed; all or none. @throws KitError `OUT_OF_MEMORY` */
   allocate: (arrays: readonly DeviceArray[]) => Promise<void>;
   /** Writes before all commands of the next `submit`. @param at the first word */
   write: (array: DeviceArray, at: number, data: ArrayBufferView) => void;
@@ -31,11 +33,14 @@ export interface Device {
   destroy: () => void;
 }
 
+/** Limits that Kit uses, each as high as the adapter has it. */
+export const LIMITS = ["maxBufferSize", "maxStorageBufferBindingSize"];
+
 /** Bytes read at a time. */
 const STAGING_BYTES = 2 ** 26;
 const BATCH_BYTES = 16;
 
-export function createDevice(gpu: GpuDevice, name: string): Device {
+export function createDevice(gpu: GpuDevice, name: string, sharesMemory = false): Device {
   const errors = watchErrors(gpu);
   const { queue } = gpu;
   const batchBuffer = gpu.createBuffer({ size: BATCH_BYTES, usage: USAGE.uniform | USAGE.copyTo });
@@ -107,13 +112,23 @@ export function createDevice(gpu: GpuDevice, name: string): Device {
 
   return {
     name,
-    maxWords: Math.floor((gpu.limits["maxStorageBufferBindingSize"] ?? 0) / WORD_BYTES),
+    sharesMemory,
+    maxWords: Math.floor(Math.min(...LIMITS.map((limit) => gpu.limits[limit] ?? 0)) / WORD_BYTES),
     async allocate(arrays) {
       const usage = USAGE.storage | USAGE.copyTo | USAGE.copyFrom;
-      await assertNoErrors(gpu, () => {
-        for (const array of arrays)
-          array.buffer = gpu.createBuffer({ size: array.words * WORD_BYTES, usage });
-      });
+      const missing = arrays.filter(({ buffer }) => !buffer);
+      try {
+        await assertNoErrors(gpu, () => {
+          for (const array of missing)
+            array.buffer = gpu.createBuffer({ size: array.words * WORD_BYTES, usage });
+        });
+      } catch (error) {
+        for (const array of missing) {
+          array.buffer?.destroy();
+          array.buffer = undefined;
+        }
+        throw error;
+      }
     },
     write: (array, at, data) => queue.writeBuffer(bufferOf(array), at * WORD_BYTES, data),
     async written() {

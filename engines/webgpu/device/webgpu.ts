@@ -7,7 +7,10 @@ export interface Gpu {
 }
 
 export interface Adapter {
-  readonly info: Record<"vendor" | "architecture" | "device" | "description", string>;
+  readonly info: Record<"vendor" | "architecture" | "device" | "description", string> & {
+    /** Whether it computes in software. */
+    isFallbackAdapter: boolean;
+  };
   readonly limits: Readonly<Record<string, number>>;
   requestDevice: (options: { requiredLimits: Record<string, number> }) => Promise<GpuDevice>;
 }

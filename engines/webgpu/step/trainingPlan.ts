@@ -1,4 +1,5 @@
 import { KitError } from "../../../protocol/error.ts";
+import { formatGibibytes } from "../../../protocol/format.ts";
 import type { LoraConfig, TrainConfig } from "../../../protocol/trainConfig.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import { matrixType } from "../../families/matrixTypes.ts";
@@ -46,7 +47,7 @@ export function planTraining(sizes: TrainingSizes): TrainingPlan {
   if (largest <= sizes.maxWords) return plan;
   throw new KitError(
     "OUT_OF_MEMORY",
-    `The GPU's largest buffer is ${gibibytes(sizes.maxWords)} GiB, but ${sizes.limits.tokens} tokens of this model need one of ${gibibytes(largest)}. Lower maxLength.`,
+    `The GPU's largest buffer is ${formatGibibytes(sizes.maxWords * WORD_BYTES)} GiB, but ${sizes.limits.tokens} tokens of this model need one of ${formatGibibytes(largest * WORD_BYTES)}. Lower maxLength.`,
   );
 }
 
@@ -84,8 +85,4 @@ function reserve(sizes: TrainingSizes, recompute: Recompute): TrainingPlan {
   });
   const optimizer = planOptimizer(arrays, model.tensors.pages, options);
   return { sizes, arrays, model, optimizer };
-}
-
-function gibibytes(words: number): string {
-  return ((words * WORD_BYTES) / 2 ** 30).toFixed(2);
 }

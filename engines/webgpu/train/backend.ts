@@ -1,7 +1,12 @@
-import { KitError } from "../../../protocol/error.ts";
-import type { PlanBackend } from "../../training/backend.ts";
+import { type ErrorCode, KitError, isKitError } from "../../../protocol/error.ts";
+import { formatCount, formatGibibytes } from "../../../protocol/format.ts";
+import type { LoraConfig } from "../../../protocol/trainConfig.ts";
+import { machineMemory } from "../../dataset/freeMemory.ts";
+import { type PlanBackend, BASE_QUANTIZED } from "../../training/backend.ts";
 import { batchSizes, batchesOf } from "../../training/batchSizes.ts";
+import { formatMemory } from "../../training/formatMemory.ts";
 import type { Preparation } from "../../training/preparation.ts";
+import { WORD_BYTES } from "../device/array.ts";
 import type { Device } from "../device/device.ts";
 import { MAX_HEAD_DIM } from "../kernels/attention.ts";
 import { createLearner } from "../step/learner.ts";
@@ -10,19 +15,76 @@ import { type TrainingPlan, isModerate, memoryBytes, planTraining } from "../ste
 /** Minimum tokens of a micro-batch, enough to keep a GPU busy. */
 const MIN_TOKENS = 2048;
 
-/** Training on a GPU as a backend. */
-export function webgpuBackend(device: Device): PlanBackend {
-  return (preparation) => {
-    const plan = planFor(preparation, device.maxWords);
-    return {
-      memoryBytes: memoryBytes(plan),
-      start: (initial) => createLearner(device, plan, initial),
-    };
+/** Training on a GPU as a backend. WebGPU doesn't report free memory, so the plan is allocated to know that it fits. */
+export function webgpuBackend(
+  device: Device,
+  onNote: (text: string) => void = () => {},
+): PlanBackend {
+  return async (preparation) => {
+    const plan = await reserveMemory(device, preparation, onNote);
+    const bytes = memoryBytes(plan);
+    const shared = device.sharesMemory ? ` of the machine's ${mebibytes(machineMemory())}` : "";
+    const largest = mebibytes(device.maxWords * WORD_BYTES);
+    onNote(
+      `training on ${device.name}: it fits, with ${mebibytes(bytes)}${shared} MiB in buffers of up to ${largest}; answers run on the CPU`,
+    );
+    return { memoryBytes: bytes, start: (initial) => createLearner(device, plan, initial) };
   };
 }
 
+/** A base that doesn't fit as saved is quantized to q8_0. @throws KitError `CHECKPOINT_INVALID`, `OUT_OF_MEMORY` */
+async function reserveMemory(
+  device: Device,
+  preparation: Preparation,
+  onNote: (text: string) => void,
+): Promise<TrainingPlan> {
+  const { lora } = preparation.config;
+  try {
+    return await allocated(device, planFor(preparation, device, lora));
+  } catch (error) {
+    if (!lora || lora.baseType || !hasCode(error, "OUT_OF_MEMORY")) throw error;
+  }
+  const plan = planFor(preparation, device, { ...lora, baseType: "q8_0" });
+  await allocated(device, plan);
+  onNote(BASE_QUANTIZED);
+  return plan;
+}
+
+/** Allocates a plan. @throws KitError `OUT_OF_MEMORY` with the sizes */
+async function allocated(device: Device, plan: TrainingPlan): Promise<TrainingPlan> {
+  const bytes = memoryBytes(plan);
+  const machine = machineMemory();
+  const needed = `Training needs ${formatMemory(bytes, plan.arrays.sizes())}, but ${device.name}`;
+  if (device.sharesMemory && bytes > machine) {
+    const shared = `${needed} shares this machine's ${formatGibibytes(machine)} GiB`;
+    throw new KitError("OUT_OF_MEMORY", `${shared}. ${ADVICE}`);
+  }
+  try {
+    await device.allocate(plan.arrays.arrays);
+    return plan;
+  } catch (cause) {
+    if (!hasCode(cause, "OUT_OF_MEMORY")) throw cause;
+    throw new KitError("OUT_OF_MEMORY", `${needed} has less. ${ADVICE}`, { cause });
+  }
+}
+
+const ADVICE =
+  "Lower maxLength, train an adapter (lora) of a smaller model, or end other programs that use the GPU.";
+
+function mebibytes(bytes: number): string {
+  return formatCount(Math.ceil(bytes / 2 ** 20));
+}
+
+function hasCode(error: unknown, code: ErrorCode): boolean {
+  return isKitError(error) && error.code === code;
+}
+
 /** @throws KitError `CHECKPOINT_INVALID`, `OUT_OF_MEMORY` */
-function planFor(preparation: Preparation, maxWords: number): TrainingPlan {
+function planFor(
+  preparation: Preparation,
+  { maxWords }: Device,
+  lora: LoraConfig | undefined,
+): TrainingPlan {
   const { config, start } = preparation;
   const { shape, bfloat16 } = start;
   if (shape.headDim > MAX_HEAD_DIM) {
@@ -31,7 +93,7 @@ function planFor(preparation: Preparation, maxWords: number): TrainingPlan {
       `${start.source.name} has heads of ${shape.headDim}, and webgpu() supports up to ${MAX_HEAD_DIM}. Use another model, or remove engine: webgpu().`,
     );
   }
-  const { lora, weightDecay, maxGradNorm } = config;
+  const { weightDecay, maxGradNorm } = config;
   const sizesWith = (limits: { tokens: number; longest: number }) => ({
     shape,
     bfloat16,

@@ -4,14 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { CheckOptions, TrainOptions } from "../../../protocol/engine.ts";
-import { KitError, messageOf } from "../../../protocol/error.ts";
+import { KitError, isKitError, messageOf } from "../../../protocol/error.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import { removePartial } from "../../checkpoint/directory.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
 import { type TrainMessage, fromFailure } from "../../embedded/messages.ts";
 import { makeCheckFolder, removeCheckFolder } from "../../training/checkFolder.ts";
 import { measuresLoss } from "../../training/checkTraining.ts";
+import { NO_DRIVER } from "../device/dawn.ts";
 import type { GpuJob } from "./messages.ts";
+
+/** Characters of the process's output to keep. */
+const MAX_PRINTED = 2 ** 16;
 
 type Gpu = Pick<GpuJob, "options" | "project">;
 
@@ -53,18 +57,36 @@ async function runInProcess(job: GpuJob, listeners: Listeners): Promise<Training
     execArgv: [],
     // Without the folder, Vulkan's loader complains.
     env: { XDG_RUNTIME_DIR: tmpdir(), ...process.env },
-    // Drivers print warnings.
-    stdio: ["ignore", "ignore", process.env["DEBUG"] === "kit" ? "inherit" : "ignore", "ipc"],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
-  const exited = once(child, "exit");
+  const closed = once(child, "close");
+  let printed = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    if (process.env["DEBUG"] === "kit") process.stderr.write(text);
+    printed = (printed + text).slice(0, MAX_PRINTED);
+  });
+  const end = async () => {
+    // Safe in a step, because checkpoints are renamed into place.
+    child.kill("SIGKILL");
+    await closed.catch(() => {});
+  };
   try {
     child.send(job);
     return await outcome(child, listeners);
+  } catch (error) {
+    await end();
+    throw withRefusal(error, printed);
   } finally {
-    // Safe in a step, because checkpoints are renamed into place.
-    child.kill("SIGKILL");
-    await exited.catch(() => {});
+    await end();
   }
+}
+
+/** Adds why Dawn refused a driver, which it only prints among drivers' warnings. */
+function withRefusal(error: unknown, printed: string): unknown {
+  const [, refusal] = /^Warning: (.+)\n - While initializing adapter/m.exec(printed) ?? [];
+  if (!refusal || !isKitError(error) || !error.message.includes(NO_DRIVER)) return error;
+  const reason = `a driver lacks what WebGPU needs: ${refusal.replace(/\.$/, "")}`;
+  return new KitError(error.code, error.message.replace(NO_DRIVER, reason), { cause: error });
 }
 
 function outcome(

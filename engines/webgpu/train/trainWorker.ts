@@ -23,8 +23,7 @@ async function run(job: GpuJob): Promise<TrainingCheck | undefined> {
   const { options, project, config, directory, source, resumeFrom, check } = job;
   const onNote = (text: string) => void send({ type: "note", text });
   const device = await openDevice(options, project);
-  onNote(`training on ${device.name}; its largest buffer is ${gibibytes(device.maxWords)} GiB`);
-  const planBackend = webgpuBackend(device);
+  const planBackend = webgpuBackend(device, onNote);
   if (check) {
     const measured = check.measures ? { directory } : {};
     return checkTraining({ config, source, planBackend, onNote, ...measured });
@@ -37,8 +36,4 @@ async function run(job: GpuJob): Promise<TrainingCheck | undefined> {
     onEvent: (event) => void send({ type: "event", event }),
   });
   return undefined;
-}
-
-function gibibytes(words: number): string {
-  return ((words * 4) / 2 ** 30).toFixed(2);
 }

@@ -28,7 +28,7 @@ function failingGpu(filter: string): GpuDevice {
   return {
     limits: {},
     lost: new Promise(() => {}),
-    createBuffer: () => ({}),
+    createBuffer: () => ({ destroy() {} }),
     pushErrorScope: (pushed: string) => void scopes.push(pushed),
     popErrorScope: () =>
       Promise.resolve(scopes.pop() === filter ? { message: "no.\nmore" } : undefined),
@@ -48,7 +48,7 @@ describe.runIf(HAS_WEBGPU)("on SwiftShader", () => {
   test("a GPU that isn't there is named, with those that are", async () => {
     useSwiftShader();
     await expect(openDevice({ adapter: "Voodoo" }, PROJECT)).rejects.toThrow(
-      /^webgpu\(\) found no GPU named "Voodoo" \(.*SwiftShader.*\)\. Install its driver/,
+      /^webgpu\(\) found no GPU named "Voodoo" \(.*SwiftShader.*\)\. Install or update its/,
     );
   });
 
