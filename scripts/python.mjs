@@ -3,20 +3,27 @@
 // for the tests of the Ray engine (`ray`) or of TensorBoard and MLflow (`trackers`).
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { makeChatTemplates } from "./chatTemplates.mjs";
 import { ROOT } from "./files.mjs";
 import { ENVIRONMENTS, isComplete } from "./pythonEnvironment.mjs";
 import { makeRealWeights } from "./realWeights.mjs";
 
-const PROGRAMS = ["python3", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
+const PROGRAMS = [
+  "python3",
+  "python3.13",
+  "python3.12",
+  "python3.11",
+  "python3.10",
+  "python",
+  "py",
+];
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 10))";
 
 const requested = ENVIRONMENTS[process.argv[2] ?? "python"];
 
 process.exitCode = isComplete(requested) ? 0 : makeEnvironment(requested);
 if (process.exitCode === 0 && requested === ENVIRONMENTS.python) {
-  const python = (...words) => run(pythonOf(requested), ...words);
+  const python = (...words) => run(requested.program("python"), ...words);
   const folders = { ".real-weights/": makeRealWeights, ".chat-templates/": makeChatTemplates };
   for (const [folder, make] of Object.entries(folders)) {
     if (make(python)) continue;
@@ -27,17 +34,17 @@ if (process.exitCode === 0 && requested === ENVIRONMENTS.python) {
 }
 
 /** Creates or updates the environment. Returns the exit code. */
-function makeEnvironment({ folder, lists, stamp, currentLists }) {
-  const python = pythonOf({ folder });
+function makeEnvironment({ folder, lists, program, stamp, currentLists }) {
+  const python = program("python");
   if (!existsSync(python)) {
-    const program = PROGRAMS.find((name) => spawnSync(name, ["-c", NEW_ENOUGH]).status === 0);
-    if (!program) {
+    const found = PROGRAMS.find((name) => spawnSync(name, ["-c", NEW_ENOUGH]).status === 0);
+    if (!found) {
       console.error(
         "kit: There is no Python 3.10 or newer here. Install one, with its venv module.",
       );
       return 1;
     }
-    const exitCode = run(program, "-m", "venv", folder);
+    const exitCode = run(found, "-m", "venv", folder);
     if (exitCode !== 0) return exitCode;
   }
   const packages = lists.flatMap((list) => ["--requirement", list]);
@@ -46,10 +53,6 @@ function makeEnvironment({ folder, lists, stamp, currentLists }) {
   const installed = run(python, "-m", "pip", "install", ...options, ...packages);
   if (installed === 0) writeFileSync(stamp, currentLists());
   return installed;
-}
-
-function pythonOf({ folder }) {
-  return join(folder, "bin", "python");
 }
 
 function run(name, ...args) {

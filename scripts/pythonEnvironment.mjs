@@ -18,6 +18,11 @@ function environment(name, lists) {
   return {
     folder,
     lists,
+    /** The path of one of its programs. */
+    program: (name) =>
+      process.platform === "win32"
+        ? join(folder, "Scripts", `${name}.exe`)
+        : join(folder, "bin", name),
     /** A file that records the lists from which the environment was made. */
     stamp: join(folder, "kit-requirements.txt"),
     currentLists: () => lists.map((list) => readFileSync(list, "utf8")).join(""),

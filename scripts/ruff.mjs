@@ -1,10 +1,9 @@
 // `npm run lint:python`: checks format and lint of the Python files, with the environment of `npm run python`.
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
 import { run } from "./setup.mjs";
 
-const ruff = join(ENVIRONMENTS.python.folder, "bin", "ruff");
+const ruff = ENVIRONMENTS.python.program("ruff");
 if (existsSync(ruff)) {
   const codes = [run(ruff, "check", "--quiet"), run(ruff, "format", "--check", "--quiet")];
   process.exitCode = Math.max(...codes);

@@ -1,5 +1,6 @@
-import { readFileSync, readdirSync } from "node:fs";
-import { extname, join, sep } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { listFiles } from "../disk/listFiles.ts";
 import { KitError } from "../protocol/error.ts";
 import type { Files } from "./http/router.ts";
 
@@ -19,11 +20,11 @@ const INDEX = "/index.html";
  */
 export function loadAssets(directory: string, project: string): Files {
   const files = new Map<string, { body: Buffer; type: string }>();
-  for (const name of listFiles(directory)) {
+  // Not built: the missing index is the error.
+  for (const name of existsSync(directory) ? listFiles(directory) : []) {
     const type = TYPES[extname(name)];
     if (!type) continue;
-    const path = `/${name.split(sep).join("/")}`;
-    files.set(path, { body: readFileSync(join(directory, name)), type });
+    files.set(`/${name}`, { body: readFileSync(join(directory, name)), type });
   }
   const index = files.get(INDEX);
   if (!index) {
@@ -53,13 +54,4 @@ export function loadAssets(directory: string, project: string): Files {
       return true;
     },
   };
-}
-
-function listFiles(directory: string): string[] {
-  try {
-    return readdirSync(directory, { recursive: true, encoding: "utf8" });
-  } catch {
-    // Not built: the missing index is the error.
-    return [];
-  }
 }

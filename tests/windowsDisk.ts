@@ -5,14 +5,21 @@ import { onTestFinished, vi } from "vitest";
 
 const { O_ACCMODE, O_NOFOLLOW, O_RDONLY } = { ...fs.constants, O_ACCMODE: 3 };
 
+/** Until the test has finished, the system seems to be another. */
+export function usePlatform(value: NodeJS.Platform): void {
+  const own = Object.getOwnPropertyDescriptor(process, "platform")!;
+  Object.defineProperty(process, "platform", { ...own, value });
+  onTestFinished(() => void Object.defineProperty(process, "platform", own));
+}
+
 /**
  * Until the test has finished, the disk is as Node finds it on Windows: it doesn't replace a file that is open,
- * nor move or remove a folder with one, nor replace a folder, nor flush what is open for reading; a link is
- * followed. Node 22 for Windows answered so under Wine.
+ * nor move or remove a folder with one, nor replace a folder, nor flush what is open for reading; it lists with
+ * backslashes, and follows a link. Node 22 for Windows answered so under Wine.
  * @param onPause called in place of each pause before another attempt
  */
 export function useWindowsDisk(onPause: () => void = () => {}): void {
-  const { openSync, closeSync, renameSync, rmSync, fsyncSync } = fs;
+  const { openSync, closeSync, renameSync, rmSync, fsyncSync, readdirSync } = fs;
   const opened = new Map<number, { path: string; isRead: boolean }>();
   const isOpen = (path: string) => [...opened.values()].some((file) => file.path === path);
   const isOpenIn = (folder: string) =>
@@ -41,13 +48,16 @@ export function useWindowsDisk(onPause: () => void = () => {}): void {
       if (isOpenIn(path)) refuse("ENOTEMPTY", "rmdir");
       rmSync(path, options);
     },
+    readdirSync(path: string, options?: { recursive?: boolean }) {
+      const names = readdirSync(path, options as object) as unknown as string[];
+      return options?.recursive ? names.map((name) => name.replaceAll("/", "\\")) : names;
+    },
     fsyncSync(file: number) {
       if (opened.get(file)?.isRead) refuse("EPERM", "fsync");
       fsyncSync(file);
     },
   });
-  const platform = Object.getOwnPropertyDescriptor(process, "platform")!;
-  Object.defineProperty(process, "platform", { ...platform, value: "win32" });
+  usePlatform("win32");
   const wait = vi.spyOn(Atomics, "wait").mockImplementation(() => {
     onPause();
     return "timed-out";
@@ -55,8 +65,7 @@ export function useWindowsDisk(onPause: () => void = () => {}): void {
   syncBuiltinESMExports();
   onTestFinished(() => {
     wait.mockRestore();
-    Object.defineProperty(process, "platform", platform);
-    Object.assign(fs, { openSync, closeSync, renameSync, rmSync, fsyncSync });
+    Object.assign(fs, { openSync, closeSync, renameSync, rmSync, fsyncSync, readdirSync });
     syncBuiltinESMExports();
   });
 }

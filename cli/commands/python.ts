@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
 import { type Lock, takeLock } from "../../disk/lock.ts";
 import { signalGroup } from "../../disk/owner.ts";
+import { pythonCommands, pythonOfEnvironment } from "../../disk/pythonProgram.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import { createCommand, projectOption } from "../command.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
@@ -80,7 +81,7 @@ async function runStep([program, ...args]: Step, cwd: string, { signal, onStarte
 }
 
 function uvSteps(folder: string): Step[] {
-  const pipInstall: Step = ["uv", "pip", "install", "--python", join(folder, "bin", "python")];
+  const pipInstall: Step = ["uv", "pip", "install", "--python", pythonOfEnvironment(folder)];
   return [
     ["uv", "venv", "--allow-existing", "--python", ">=3.10", folder],
     [...pipInstall, ...LOCKED],
@@ -89,7 +90,7 @@ function uvSteps(folder: string): Step[] {
 }
 
 function pipSteps(python: string, folder: string): Step[] {
-  const pipInstall: Step = [join(folder, "bin", "python"), "-m", "pip", "install"];
+  const pipInstall: Step = [pythonOfEnvironment(folder), "-m", "pip", "install"];
   return [
     [python, "-m", "venv", folder],
     [...pipInstall, ...LOCKED],
@@ -97,11 +98,10 @@ function pipSteps(python: string, folder: string): Step[] {
   ];
 }
 
-const NAMES = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"];
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 10))";
 
 function findPython(): string {
-  const python = NAMES.find((name) => canRun(name, "-c", NEW_ENOUGH));
+  const python = pythonCommands().find((name) => canRun(name, "-c", NEW_ENOUGH));
   if (python !== undefined) return python;
   throw new KitError(
     "PYTHON_NOT_FOUND",

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { listFiles } from "../../disk/listFiles.ts";
 import { PACKAGE, kitDependency } from "../packages/kitPackage.ts";
 import { type DetectedManager, type PackageManager, runKitCommand } from "../packages/manager.ts";
 import { type PackageJson, readPackageJson } from "../packages/packageJson.ts";
@@ -17,7 +18,7 @@ const SHARED_FILES = [
   "package.json",
   "tsconfig.json",
   "gitignore",
-  join("src", "kit", "index.ts"),
+  "src/kit/index.ts",
 ];
 
 /** npm never packs a `.gitignore`, so the template stores it under another name. */
@@ -101,14 +102,6 @@ function readTemplate(file: string, template: Template = "quickstart"): string {
 
 function folderOf(template: Template): string {
   return join(PACKAGE.templates, template);
-}
-
-/** Recurses by hand: Yarn keeps packages in archives, where Node's recursive option fails. */
-function listFiles(directory: string, folder = ""): string[] {
-  return readdirSync(join(directory, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    return entry.isDirectory() ? listFiles(directory, path) : [path];
-  });
 }
 
 /** Returns undefined if the path is not a file. */

@@ -42,8 +42,8 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
   // -B: the package's folder may be read-only. -u: unbuffered output.
   const child = spawn(interpreter.path, ["-B", "-u", program, mode], {
     stdio: ["pipe", "pipe", "inherit"],
-    // Kit has already downloaded everything.
-    env: { TOKENIZERS_PARALLELISM: "false", ...env, HF_HUB_OFFLINE: "1" },
+    // Windows' own encoding can't write every text. Kit has already downloaded everything.
+    env: { TOKENIZERS_PARALLELISM: "false", PYTHONUTF8: "1", ...env, HF_HUB_OFFLINE: "1" },
     detached: true,
   });
   let last: PythonMessage | undefined;

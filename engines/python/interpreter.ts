@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
+import { pythonCommands, pythonOfConda, pythonOfEnvironment } from "../../disk/pythonProgram.ts";
 import { KitError } from "../../protocol/error.ts";
 
 /** A Python interpreter, and how it was found. */
@@ -36,8 +37,10 @@ export function findInterpreter({ path, env, project }: Search): Interpreter {
     const found = folder && inEnvironment(folder);
     if (found) return { path: found, from };
   }
-  const found = onPath("python3", env);
-  if (found) return { path: found, from: "PATH" };
+  for (const name of pythonCommands()) {
+    const found = onPath(name, env);
+    if (found) return { path: found, from: "PATH" };
+  }
   throw new KitError(
     "PYTHON_NOT_FOUND",
     "engine: python() needs Python 3.10 or newer, but none was found. Install it, or set one with python({ path }).",
@@ -57,11 +60,13 @@ function namedInterpreter(name: string, from: string, { env, project }: Search):
 }
 
 function inEnvironment(folder: string): string | undefined {
-  return executable(join(folder, "bin", "python"));
+  return executable(pythonOfEnvironment(folder)) ?? executable(pythonOfConda(folder));
 }
 
-function onPath(name: string, { PATH = "" }: NodeJS.ProcessEnv): string | undefined {
-  for (const folder of PATH.split(delimiter).filter(isAbsolute)) {
+function onPath(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  // Windows calls it Path, and a copied environment is case-sensitive.
+  const variable = Object.keys(env).find((key) => key.toUpperCase() === "PATH") ?? "";
+  for (const folder of (env[variable] ?? "").split(delimiter).filter(isAbsolute)) {
     const found = executable(join(folder, name));
     if (found) return found;
   }
@@ -69,11 +74,13 @@ function onPath(name: string, { PATH = "" }: NodeJS.ProcessEnv): string | undefi
 }
 
 function executable(path: string): string | undefined {
+  const isBare = process.platform === "win32" && !/\.exe$/i.test(path);
+  const file = isBare ? `${path}.exe` : path;
   try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile() ? path : undefined;
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile() ? file : undefined;
   } catch {
-    // Missing or not executable.
+    // Missing or not executable. On Windows, also the Store's stub, which only opens the Store.
     return undefined;
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
+import { listFiles } from "../../disk/listFiles.ts";
 import { ownFile } from "../../disk/ownFile.ts";
 import { KitError, readToResume } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
@@ -89,9 +90,9 @@ export function withCode(
 /** The Python files and their constants, without a job. */
 export function codeFiles(): PackedFile[] {
   const pythonFiles = Object.entries(codeFolders()).flatMap(([folder, file]) =>
-    pythonFilesIn(dirname(file)).map(([name, path]) => ({
+    pythonFilesIn(dirname(file)).map((name) => ({
       path: `${folder}/${name}`,
-      bytes: readFileSync(path),
+      bytes: readFileSync(join(dirname(file), name)),
     })),
   );
   const bytes = Buffer.from(JSON.stringify(constants));
@@ -143,10 +144,10 @@ export function createPackage(cluster: Cluster) {
   return { names, file, folder, checkpoint, files };
 }
 
-function pythonFilesIn(folder: string): [name: string, path: string][] {
-  const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const names = all.filter((name) => name.endsWith(".py") || name.endsWith("grammar.js"));
-  return names.map((name): [string, string] => [name, join(folder, name)]).sort();
+function pythonFilesIn(folder: string): string[] {
+  return listFiles(folder)
+    .filter((name) => name.endsWith(".py") || name.endsWith("grammar.js"))
+    .sort();
 }
 
 function sizeOf(path: string): number {

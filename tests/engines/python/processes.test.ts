@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -10,7 +10,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { findInterpreter } from "../../../engines/python/interpreter.ts";
 import { parseMessage } from "../../../engines/python/messages.ts";
 import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
+import { createProject } from "../../project.ts";
 import { ENDLESS, awaited, createTinyTrainer, enterProject, statusOf } from "../../sdk/project.ts";
+import { usePlatform } from "../../windowsDisk.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 import { ENGINE_FOLDER, ENV, PYTHON, createPythonEngine, hasPython } from "./environment.ts";
 
@@ -96,6 +98,28 @@ describe("an interpreter is found", () => {
     expect(found("python3").path).toBe(join(folder, "path", "bin", "python3"));
   });
 
+  it("on Windows, where it has other names, and the PATH is called Path", () => {
+    usePlatform("win32");
+    const project = createProject({});
+    const add = (name: string) => {
+      mkdirSync(dirname(join(project, name)), { recursive: true });
+      writeFileSync(join(project, name), "", { mode: 0o755 });
+    };
+    const env: NodeJS.ProcessEnv = { Path: join(project, "path") };
+    const expectNext = (from: string, name: string, path?: string) => {
+      add(name);
+      expect(findInterpreter({ path, env, project })).toEqual({ path: join(project, name), from });
+    };
+    expectNext("PATH", "path/py.exe");
+    expectNext("PATH", "path/python.exe");
+    expectNext(".venv", ".venv/Scripts/python.exe");
+    env.CONDA_PREFIX = join(project, "conda");
+    expectNext("CONDA_PREFIX", "conda/python.exe");
+    expectNext(".kit/python", ".kit/python/Scripts/python.exe");
+    for (const path of ["./given", "given/Scripts/python"])
+      expectNext("python({ path })", "given/Scripts/python.exe", path);
+  });
+
   it("or one is named that is not there, which is an error", () => {
     const { folder } = project();
     const search = (path?: string, env: NodeJS.ProcessEnv = {}) =>
@@ -167,6 +191,15 @@ describe.runIf(hasPython)("with Python", () => {
     expect((await failureOf(bare, { PYTHONPATH: unsafe })).message).toMatch(
       /^The Python at \S+ has torch 2\.9\.1\+cu128, but Kit needs 2\.13 or newer\. Install with: \S+ -m pip install --upgrade "torch>=2\.13"$/,
     );
+  });
+
+  it("a checkpoint is saved on Windows, once nobody has its files open", () => {
+    const folder = join(scratchDirectory(), "step-1");
+    const { stdout } = spawnSync(...program("windows.py", folder), { encoding: "utf8" });
+    expect(JSON.parse(stdout)).toEqual([
+      ["checksums.json", "model.safetensors"],
+      [0.001, 0.002, 0.004],
+    ]);
   });
 
   it("what libraries print tears no message", async () => {

@@ -7,6 +7,7 @@ import type { PythonJob } from "../../../engines/python/messages.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { codeFiles, createPackage, pack } from "../../../engines/ray/pack.ts";
 import type { RayOptions } from "../../../protocol/engineOptions.ts";
+import { useWindowsDisk } from "../../windowsDisk.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 import { FILES, recordedArtifact } from "./farArtifact.ts";
@@ -64,6 +65,11 @@ it("a model's chat template for tools travels from its own folder, and nothing e
   expect(data.files([]).map(({ path }) => path)).toEqual(
     names.map((name) => `model/${name}`).sort(),
   );
+});
+
+it("an archive made on Windows has forward slashes, too", () => {
+  useWindowsDisk();
+  expect(codeFiles().map(({ path }) => path)).toContain("kit_engine/train/objectives/dpo.py");
 });
 
 it.runIf(hasPython)("Python has the constants of TypeScript where a job is unpacked", () => {

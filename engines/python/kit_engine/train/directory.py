@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import sys
+import time
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +17,8 @@ ARTIFACTS = "artifacts"
 # Read by disk/checksums.ts.
 CHECKSUMS = "checksums.json"
 BLOCK_BYTES = 1 << 20
+# As disk/move.ts: about a second in all.
+PAUSES = [2**i / 1000 for i in range(10)]
 
 
 def checkpoint_path(step: int) -> str:
@@ -39,7 +43,7 @@ def write_directory(path: str, fill: Callable[[str], None]) -> None:
             sync(os.path.join(partial, name))
         sync(partial)
         shutil.rmtree(path, ignore_errors=True)
-        os.rename(partial, path)
+        move(partial, path)
         sync(os.path.dirname(path))
     except (OSError, SafetensorError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
@@ -65,8 +69,23 @@ def checksum(path: str) -> dict[str, Any]:
     return {"size": os.path.getsize(path), "crc32": f"{value:08x}"}
 
 
+def move(source: str, target: str) -> None:
+    """Windows refuses while another process, such as a virus scanner, has one of the files open."""
+    for pause in PAUSES:
+        try:
+            return os.rename(source, target)
+        except PermissionError:
+            if sys.platform != "win32":
+                raise
+            time.sleep(pause)
+    os.rename(source, target)
+
+
 def sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    # Windows can't flush folders, and flushes only a file that is open for writing.
+    if sys.platform == "win32" and os.path.isdir(path):
+        return
+    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
