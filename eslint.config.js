@@ -126,12 +126,23 @@ const NULL = {
   message: "Use `undefined`; `null` is only for JSON and Node.",
 };
 
+const WINDOW = {
+  selector:
+    'CallExpression[callee.name=/^(spawn|spawnSync|fork|exec|execSync|execFile|execFileSync)$/]:not(:has(Property[key.name="windowsHide"]))',
+  message: "Add windowsHide: true, or Windows opens a window.",
+};
+
 const packages = [
   {
     files: FOLDERS.map((folder) => `${folder}/**/*.{ts,vue}`),
     rules: {
       "no-restricted-imports": ["error", { patterns: [OWN_NAME], paths: [BUSY_ON_WINDOWS] }],
-      "no-restricted-syntax": ["error", NULL, dynamicImport(OWN_NAME.regex, OWN_NAME.message)],
+      "no-restricted-syntax": [
+        "error",
+        NULL,
+        WINDOW,
+        dynamicImport(OWN_NAME.regex, OWN_NAME.message),
+      ],
     },
   },
   {

@@ -1,5 +1,5 @@
-import { fork } from "node:child_process";
-import { signalGroup } from "../disk/owner.ts";
+import { spawn } from "node:child_process";
+import { hasGroups, signalTree } from "../disk/processTree.ts";
 import {
   DEFAULT_ENTRY,
   LOAD_LIMIT_MS,
@@ -67,16 +67,16 @@ function loadManifest(
   signal: AbortSignal,
 ): Promise<ManifestMessage> {
   const { project, kit, limitMs = LOAD_LIMIT_MS } = options;
-  const [execPath = "", script = "", ...first] = kit;
+  const [program = "", ...first] = kit;
   return new Promise((resolve) => {
-    const child = fork(script, [...first, "manifest"], {
-      execPath,
+    const child = spawn(program, [...first, "manifest"], {
       cwd: project,
       // What the project prints while it loads is dropped.
       stdio: ["ignore", "ignore", "ignore", "ipc"],
-      detached: true,
+      detached: hasGroups(),
+      windowsHide: true,
     });
-    const kill = () => signalGroup(child.pid ?? 0, "SIGKILL");
+    const kill = () => void signalTree(child, "SIGKILL");
     let answer: ManifestMessage | undefined;
     const conclude = (message: ManifestMessage) => {
       answer ??= message;

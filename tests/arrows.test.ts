@@ -70,3 +70,11 @@ it.each(["../server/server.ts", "node:fs"])("a Vue file may not import %s", asyn
   const vue = `<script setup lang="ts">\nimport { x } from "${module}";\nx();\n</script>\n`;
   expect(await complaints("src/New.vue", vue)).toHaveLength(1);
 });
+
+it.each([
+  ["spawn(program, [], { stdio: 'ignore' });", 1],
+  ["spawn(program, [], { stdio: 'ignore', windowsHide: true });", 0],
+  ["execFileSync(program);", 1],
+])("a subprocess opens no window on Windows: %s", async (code, count) => {
+  expect(await complaints("server/new.ts", code)).toHaveLength(count);
+});

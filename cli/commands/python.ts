@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
 import { type Lock, takeLock } from "../../disk/lock.ts";
-import { signalGroup } from "../../disk/owner.ts";
+import { hasGroups, signalTree } from "../../disk/processTree.ts";
 import { pythonCommands, pythonOfEnvironment } from "../../disk/pythonProgram.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import { createCommand, projectOption } from "../command.ts";
@@ -60,12 +60,17 @@ interface StepOptions {
   onStarted: (pid: number) => void;
 }
 
-/** Runs a step in its own process group, and ends the group when the signal is aborted. */
+/** Runs a step, and ends it with its descendants when the signal is aborted. */
 async function runStep([program, ...args]: Step, cwd: string, { signal, onStarted }: StepOptions) {
   signal.throwIfAborted();
-  const child = spawn(program, args, { cwd, stdio: "inherit", detached: true });
+  const child = spawn(program, args, {
+    cwd,
+    stdio: "inherit",
+    detached: hasGroups(),
+    windowsHide: true,
+  });
   if (child.pid !== undefined) onStarted(child.pid);
-  const end = () => child.pid !== undefined && signalGroup(child.pid, "SIGTERM");
+  const end = () => void signalTree(child, "SIGTERM");
   signal.addEventListener("abort", end);
   const why = await once(child, "close").then(
     ([code, killedBy]) => (code === 0 ? undefined : `code ${code ?? killedBy}`),
@@ -110,5 +115,5 @@ function findPython(): string {
 }
 
 function canRun(program: string, ...args: string[]): boolean {
-  return spawnSync(program, args, { stdio: "ignore" }).status === 0;
+  return spawnSync(program, args, { stdio: "ignore", windowsHide: true }).status === 0;
 }

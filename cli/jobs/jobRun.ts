@@ -164,5 +164,5 @@ export function exitOnSignals(explain: (code: number) => void): { stop: () => vo
     process.off("exit", explain);
     process.exit(EXIT_CODE.cancelled);
   };
-  return onTerminationSignal(exit, ["SIGTERM", "SIGHUP"]);
+  return onTerminationSignal(exit, ["SIGTERM", "SIGHUP", "SIGBREAK"]);
 }

@@ -22,7 +22,8 @@ const npmShell =
     ? process.ppid
     : undefined;
 
-const TERMINATION_SIGNALS: NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+/** On Windows, Ctrl-Break is SIGBREAK and a closed window is SIGHUP; SIGTERM never comes. */
+const TERMINATION_SIGNALS: NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"];
 
 /** Ignores SIGHUP in a process that reads from no terminal and writes to a file, as under `nohup`. */
 export function keepHangupIgnored(): void {

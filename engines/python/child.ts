@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { ownFile } from "../../disk/ownFile.ts";
+import { hasGroups, signalTree } from "../../disk/processTree.ts";
 import { KitError } from "../../protocol/error.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import type { Interpreter } from "./interpreter.ts";
@@ -19,7 +20,7 @@ export interface Child {
   send: (message: object) => void;
   /** Settles once the process has exited; resolves with its last message. */
   ended: Promise<PythonMessage>;
-  /** Asks the process to exit, then kills its group. Resolves once it has exited. */
+  /** Asks the process to exit, then kills its tree. Resolves once it has exited. */
   stop: () => Promise<void>;
   /** Sets whether the child keeps this process alive. */
   setRef: (on: boolean) => void;
@@ -35,7 +36,7 @@ export interface ChildOptions {
 }
 
 /**
- * Starts the engine in its own process group. Library output goes to this process's stderr.
+ * Starts the engine. Library output goes to this process's stderr.
  */
 export function startChild(mode: Mode, { interpreter, env, job, onMessage }: ChildOptions): Child {
   const program = ownFile(new URL("./run.py", import.meta.url), "kit_engine/main.py");
@@ -44,7 +45,9 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
     stdio: ["pipe", "pipe", "inherit"],
     // Windows' own encoding can't write every text. Kit has already downloaded everything.
     env: { TOKENIZERS_PARALLELISM: "false", PYTHONUTF8: "1", ...env, HF_HUB_OFFLINE: "1" },
-    detached: true,
+    // Ctrl-C must not end it.
+    detached: hasGroups(),
+    windowsHide: true,
   });
   let last: PythonMessage | undefined;
   const split = createLineSplitter();
@@ -62,7 +65,7 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
     child.once("error", (cause) => reject(notStarted(interpreter, cause)));
     // The child's own children would hold its stdout open.
     child.once("exit", () => {
-      killGroup();
+      kill();
       // A process that left the group may still do so.
       (child.stdout as Socket).setTimeout(SILENCE_MS, () => child.stdout.destroy());
     });
@@ -75,19 +78,12 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
   ended.catch(() => {});
   send(job);
 
-  function killGroup() {
-    if (child.pid === undefined) return;
-    try {
-      process.kill(-child.pid, "SIGKILL");
-    } catch {
-      // The group is gone.
-    }
-  }
+  const kill = () => signalTree(child, "SIGKILL");
 
   async function stop() {
     send({ type: "cancel" });
     child.stdin.end();
-    const timer = setTimeout(killGroup, GRACE_MS);
+    const timer = setTimeout(kill, GRACE_MS);
     await ended.catch(() => {});
     clearTimeout(timer);
   }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, writeSync } from "node:fs";
-import { signalGroup } from "../../disk/owner.ts";
+import { hasGroups, signalTree } from "../../disk/processTree.ts";
 import type { ErrorCode } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { type FollowerMessage, isFollowerMessage } from "./followerMessage.ts";
@@ -53,7 +53,8 @@ export function startFollower(options: FollowerOptions): Follower {
     env: output?.env ?? process.env,
     stdio: ["ignore", outputStdio, outputStdio, "ipc"],
     // Ctrl-C in the terminal of `kit ui` must not cancel the job.
-    detached: true,
+    detached: hasGroups(),
+    windowsHide: true,
   });
   const recorder = output && createRecorder(output.path);
   if (recorder)
@@ -72,9 +73,8 @@ export function startFollower(options: FollowerOptions): Follower {
   return {
     ended,
     async close() {
-      const { pid } = child;
-      if (pid !== undefined && child.exitCode === null) signalGroup(pid, "SIGTERM");
-      const timer = setTimeout(() => pid !== undefined && signalGroup(pid, "SIGKILL"), graceMs);
+      if (child.exitCode === null) signalTree(child, "SIGTERM");
+      const timer = setTimeout(() => signalTree(child, "SIGKILL"), graceMs);
       await ended;
       clearTimeout(timer);
     },

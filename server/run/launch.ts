@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { makeDirectory, OWNER_ONLY } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
 import { move, remove } from "../../disk/move.ts";
-import { describeOwner, signalGroup } from "../../disk/owner.ts";
+import { describeOwner } from "../../disk/owner.ts";
+import { signalTree } from "../../disk/processTree.ts";
 import { recordRun, runDirectory } from "../../jobs/runLease.ts";
 import { KitError } from "../../protocol/error.ts";
 import { newOutputPath, outputPath } from "./output.ts";
@@ -66,7 +67,7 @@ async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
       move(path, outputPath(project));
     } catch (error) {
       // Without a record, no later server could find it.
-      signalGroup(run.owner.pid, "SIGKILL");
+      signalTree(run.owner, "SIGKILL");
       throw error;
     }
     return run;

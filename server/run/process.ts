@@ -6,9 +6,8 @@ import {
   pidNotReused,
   ownerState,
   processExists,
-  isGroupGone,
-  signalGroup,
 } from "../../disk/owner.ts";
+import { isTreeGone, signalTree } from "../../disk/processTree.ts";
 import type { OwnerObservation } from "../../jobs/ownerWatch.ts";
 import { type RunFields, environmentOfRun, readRun, recordEndOfRun } from "../../jobs/runLease.ts";
 import { withColour } from "./colour.ts";
@@ -42,8 +41,9 @@ export async function spawnRun(
     env: withColour(environmentOfRun(run)),
     // One file keeps the order, and never blocks the run as an unread pipe would.
     stdio: ["ignore", output, output],
-    // Its own process group outlives this server and can be killed as a whole.
+    // It outlives this server.
     detached: true,
+    windowsHide: true,
   });
   let hasEnded = false;
   child.once("exit", () => {
@@ -97,14 +97,15 @@ export async function endRun(
   { owner, hasEnded, pidNotReused: isItsPid }: RunProcess,
   { graceMs, force, onGone }: EndRunOptions,
 ): Promise<void> {
-  if (isItsPid()) signalGroup(owner.pid, "SIGTERM");
+  const signal = (name: "SIGTERM" | "SIGKILL") => isItsPid() && signalTree(owner, name);
+  signal("SIGTERM");
   await waitUntil(() => hasEnded() || force.aborted, graceMs);
   // Also ends processes that the run left behind in its group.
-  if (isItsPid()) signalGroup(owner.pid, "SIGKILL");
+  const isKilled = signal("SIGKILL");
   await waitUntil(hasEnded, KILL_MS);
   // Now, because the job looks crashed until its log has an end.
-  onGone();
-  await waitUntil(() => isGroupGone(owner.pid), KILL_MS);
+  if (isKilled || hasEnded()) onGone();
+  await waitUntil(() => isTreeGone(owner.pid), KILL_MS);
 }
 
 async function waitUntil(isTrue: () => boolean, limitMs: number): Promise<void> {

@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { readRecord } from "../../disk/json.ts";
 import type { Owner } from "../../disk/owner.ts";
-import { signalGroup } from "../../disk/owner.ts";
+import { signalTree } from "../../disk/processTree.ts";
 import { runKit, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 
@@ -80,7 +80,7 @@ test("an install waits for the pip that a killed one has left", async () => {
   const install = () => startKit(project, ["python", "install"], { PATH });
   const first = install();
   const pip = pidOf(await first.printed(/pip is \d+\n/));
-  onTestFinished(() => signalGroup(pip, "SIGKILL"));
+  onTestFinished(() => void signalTree({ pid: pip }, "SIGKILL"));
   const owner = join(project, ".kit/python.lock/owner.json");
   const borrower = () => readRecord(owner)?.["borrower"] as Owner | undefined;
   while (borrower()?.pid !== pip) await setImmediate();
@@ -90,7 +90,7 @@ test("an install waits for the pip that a killed one has left", async () => {
   expect(await second.printed(/waiting|pip is/)).toMatch(
     /^waiting for another kit python install in this project$/m,
   );
-  signalGroup(pip, "SIGKILL");
+  signalTree({ pid: pip }, "SIGKILL");
   expect(pidOf(await second.printed(/pip is \d+\n/))).not.toBe(pip);
   second.child.kill("SIGTERM");
   expect((await second.ended).code).toBe(130);

@@ -6,6 +6,7 @@ import { createManifestReader } from "../../server/manifestReader.ts";
 import { isRunning, processesIn } from "../process.ts";
 import { createProject } from "../project.ts";
 import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
+import { simulateWindows } from "../windows.ts";
 
 const TRAINER = `
   import { createKit, createTrainer } from "kit";
@@ -159,7 +160,11 @@ test("a kit command that cannot be run is an error with its path", async () => {
   expect(error).toMatch(/^Cannot run kit: .*\/nowhere\/node/);
 });
 
-test("closing the server ends a project that is being read", async () => {
+test.each([
+  ["here", () => {}],
+  ["on Windows", simulateWindows],
+])("closing the server %s ends a project that is being read", async (_, simulate) => {
+  simulate();
   const project = createProject();
   const kit = standIn(
     project,

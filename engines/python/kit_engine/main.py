@@ -16,8 +16,10 @@ def run(mode: str) -> None:
     """Does not return: library threads must not keep the process alive."""
     channel = take_stdout()
     end_with_parent()
-    # Kit handles Ctrl-C.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Kit handles Ctrl-C, and Ctrl-Break on Windows.
+    for name in ("SIGINT", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     code = 1
     # The pipe breaks once Kit is gone.
     with suppress(BrokenPipeError):

@@ -1,7 +1,8 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { CheckOptions, TrainOptions } from "../../../protocol/engine.ts";
 import { KitError, isKitError, messageOf } from "../../../protocol/error.ts";
@@ -51,13 +52,13 @@ type Listeners = Pick<TrainOptions, "onEvent" | "onNote"> & { signal?: AbortSign
 
 /** Dawn ends a process that ends its thread, and its crash must not end this one. @returns the check's result */
 async function runInProcess(job: GpuJob, listeners: Listeners): Promise<TrainingCheck | undefined> {
-  const child = fork(new URL("./trainWorker.js", import.meta.url), [], {
+  const worker = fileURLToPath(new URL("./trainWorker.js", import.meta.url));
+  const child = spawn(process.execPath, [worker], {
     serialization: "advanced",
-    // Without the process's own flags, such as --input-type or --import.
-    execArgv: [],
     // Without the folder, Vulkan's loader complains.
     env: { XDG_RUNTIME_DIR: tmpdir(), ...process.env },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
+    windowsHide: true,
   });
   const closed = once(child, "close");
   let printed = "";

@@ -16,8 +16,8 @@ process.once("message", (job: GpuJob) => {
   );
 });
 process.once("disconnect", () => process.exit());
-// Ctrl-C reaches the whole process group; the parent decides.
-process.on("SIGINT", () => {});
+// The terminal's signals reach the whole process group; the parent decides.
+for (const signal of ["SIGINT", "SIGHUP", "SIGBREAK"]) process.on(signal, () => {});
 
 async function run(job: GpuJob): Promise<TrainingCheck | undefined> {
   const { options, project, config, directory, source, resumeFrom, check } = job;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { basename, join } from "node:path";
 import { OWNER_ONLY } from "../../../disk/file.ts";
-import { signalGroup } from "../../../disk/owner.ts";
+import { signalTree } from "../../../disk/processTree.ts";
 import { isPlanned } from "../../../jobs/jobFile.ts";
 import { endPlanned } from "../../../jobs/plannedJob.ts";
 import type { JobStore } from "../../../jobs/store.ts";
@@ -75,7 +75,7 @@ export function createTrainingRuns(options: TrainingRunsOptions): TrainingRuns {
     // A check reads its whole file, even if its job was cancelled.
     const { id: checking, child } = processes.get("check") ?? {};
     const isOver = planned.every(({ id }) => id !== checking);
-    if (isOver && child?.pid !== undefined) signalGroup(child.pid, "SIGKILL");
+    if (isOver && child) signalTree(child, "SIGKILL");
     const [unchecked] = planned.filter(({ checkedAt }) => !checkedAt);
     if (unchecked) begin("check", unchecked);
     // The others wait without a process, which would take memory.
@@ -91,8 +91,9 @@ export function createTrainingRuns(options: TrainingRunsOptions): TrainingRuns {
     const child = spawn(program, [...first, work, "--planned", id], {
       cwd: project,
       stdio: ["ignore", output, output],
-      // In a process group of its own, it outlives this server.
+      // It outlives this server.
       detached: true,
+      windowsHide: true,
     });
     closeSync(output);
     child.unref();

@@ -1,7 +1,8 @@
 import { readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type Owner, ownerState } from "../../../disk/owner.ts";
+import { readRun } from "../../../jobs/runLease.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import { type JobsResponse } from "../../../protocol/http.ts";
 import { createRunner } from "../../../server/run/runner.ts";
@@ -9,6 +10,7 @@ import { createForeignJob } from "../../jobs.ts";
 import { isRunning } from "../../process.ts";
 import { createProject } from "../../project.ts";
 import { parseFrames, readBody, standIn, startServer } from "../../uiServer.ts";
+import { simulateWindows } from "../../windows.ts";
 import { attach, outputLog, pidIn, postTrain, startWith, recordPath } from "../standInRun.ts";
 
 const DIST_JOB = join(import.meta.dirname, "../../../dist/jobs/ownedJob.js");
@@ -21,6 +23,13 @@ const DEAF = `
   process.on("SIGTERM", () => undefined);
   writeSync(1, job.job.id);
   await gate("never");`;
+
+/** Leaves its pid, and that of its child. */
+const CHILD = `
+  import { spawn } from "node:child_process";
+  const child = spawn("sleep", ["600"], { stdio: "ignore" });
+  writeFileSync("pid", String(process.pid));
+  writeFileSync("child", String(child.pid));`;
 
 test("closing lets a run end and print its last lines, and starts nothing more", async () => {
   const { train, url, close, project } = await startWith(
@@ -65,6 +74,23 @@ test("closing ends all processes of a run, even those that ignore SIGTERM", asyn
   expect(pids.map(isRunning)).toEqual([true, true]);
   await close();
   await expect.poll(() => pids.map(isRunning)).toEqual([false, false]);
+});
+
+test.each([
+  ["ends a run with its children, and cancels its job", undefined, false, "cancelled"],
+  ["calls no run cancelled that it could not end", "exit 1", true, undefined],
+])("on Windows, closing %s", async (_, taskkill, isLeft, status) => {
+  simulateWindows(taskkill);
+  const project = createProject();
+  const kit = standIn(project, `${CHILD}${DEAF}`);
+  const { close, url } = await startServer({ project, kit, graceMs: 100 });
+  const id = await readBody(await postTrain(url)).until((text) => text.length > 0);
+  const pids = [pidIn(project, "pid"), pidIn(project, "child")];
+  onTestFinished(() => pids.filter(isRunning).forEach((pid) => process.kill(pid, "SIGKILL")));
+  await close();
+  expect(pids.map(isRunning)).toEqual([isLeft, isLeft]);
+  expect(readRun(project)?.status).toBe(status);
+  expect(createJobStore(project).get(id)?.job.status).toBe(status ?? "running");
 });
 
 test("closing while a run is being launched ends that run, and nothing else", async () => {

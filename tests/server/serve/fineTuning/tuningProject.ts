@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type OpenAI from "openai";
 import { expect, onTestFinished } from "vitest";
 import { leaseOwner } from "../../../../disk/lease.ts";
-import { signalGroup } from "../../../../disk/owner.ts";
+import { signalTree } from "../../../../disk/processTree.ts";
 import { leasePath } from "../../../../jobs/paths.ts";
 import { createJobStore } from "../../../../jobs/store.ts";
 import { isFinal } from "../../../../protocol/job.ts";
@@ -39,7 +39,7 @@ async function killTrainings(project: string): Promise<void> {
   const store = createJobStore(project);
   for (const { id, status } of store.list()) {
     const owner = isFinal(status) ? undefined : leaseOwner(leasePath(store.directoryOf(id)));
-    if (owner) signalGroup(owner.pid, "SIGKILL");
+    if (owner) signalTree(owner, "SIGKILL");
   }
   await expect.poll(() => store.list().some(({ status }) => status === "running")).toBe(false);
 }

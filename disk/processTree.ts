@@ -1,0 +1,53 @@
+import { type ChildProcess, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { processExists } from "./owner.ts";
+
+/** A process with its descendants, which POSIX systems keep in a group of its own. */
+type Leader = Pick<ChildProcess, "pid"> & Partial<Pick<ChildProcess, "exitCode" | "signalCode">>;
+
+/**
+ * Whether a subprocess needs a group of its own to be ended with its descendants. Windows finds them by their
+ * parents, and there a detached process has no console to print to and outlives a killed Kit.
+ */
+export function hasGroups(): boolean {
+  return process.platform !== "win32";
+}
+
+/**
+ * Signals a process and its descendants. Windows has no signals: either one ends them at once.
+ * @returns whether the signal was sent
+ */
+export function signalTree(leader: Leader, signal: "SIGTERM" | "SIGKILL"): boolean {
+  const { pid, exitCode, signalCode } = leader;
+  // For `kill`, 0 means our own group and -1 every process.
+  if (pid === undefined || !Number.isInteger(pid) || pid <= 1) return false;
+  if (!hasGroups()) return (exitCode ?? signalCode ?? undefined) === undefined && taskkill(pid);
+  try {
+    process.kill(-pid, signal);
+    return true;
+  } catch {
+    // The group is gone.
+    return false;
+  }
+}
+
+/** Whether nothing of the tree is left. */
+export function isTreeGone(pid: number): boolean {
+  if (!hasGroups()) return !processExists(pid);
+  try {
+    process.kill(-pid, 0);
+    return false;
+  } catch (error) {
+    // EPERM: one is left, which now runs as another user.
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}
+
+function taskkill(pid: number): boolean {
+  // By its path, because Windows looks for a bare name in the current folder first.
+  const program = join(process.env["SystemRoot"] ?? "C:\\Windows", "System32", "taskkill.exe");
+  const args = ["/PID", String(pid), "/T", "/F"];
+  const { status } = spawnSync(program, args, { stdio: "ignore", windowsHide: true });
+  // It also fails if one of them was just about to end.
+  return status === 0 || !processExists(pid);
+}
