@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readFileSync, writeSync } from "node:fs";
 import { isRecord } from "../protocol/isRecord.ts";
 import { WRITE_FLAGS, isMissing, openRegular, stampOf, writeFileAtomically } from "./file.ts";
-import { type Owner, type OwnerState, describeOwner, ownerState } from "./owner.ts";
+import { type Owner, type OwnerState, describeOwner, isSameProcess, ownerState } from "./owner.ts";
 
 /** How often the holder of a job or a run renews its lease. */
 export const RENEWAL_MS = 5_000;
@@ -84,7 +84,7 @@ export function holdLease<T extends object>(
 /** Whether another process took this lease. */
 function isTaken(path: string, owner: Owner): boolean {
   const holder = leaseOwner(path);
-  return holder !== undefined && (holder.pid !== owner.pid || holder.startTime !== owner.startTime);
+  return holder !== undefined && !isSameProcess(holder, owner);
 }
 
 /** Writes in place, which works on a full disk. The new content is longer, so it overwrites all of the old. */
@@ -153,7 +153,7 @@ export function watchLease<T extends LeaseRecord>(
   extraSign: () => unknown = () => "",
   now: () => number = () => performance.now(),
 ): () => LeaseObservation<T> {
-  let last: (LeaseObservation<T> & { sign: string; at: number }) | undefined;
+  let last: (LeaseObservation<T> & { sign: string; at: number; heardAt: number }) | undefined;
   let holder: LeaseRecord | undefined;
   return () => {
     const at = now();
@@ -165,17 +165,19 @@ export function watchLease<T extends LeaseRecord>(
       ? (last?.sign ?? "")
       : [record?.owner.pid, record?.renewal ?? stamp, extraSign()].join(" ");
     holder = record ?? holder;
-    const state = holder ? stateOf(holder) : "unknown";
-    const hasChanged = last !== undefined && (last.hasChanged || sign !== last.sign);
+    const isHeard = last !== undefined && sign !== last.sign;
+    const heardAt = isHeard ? at : (last?.heardAt ?? -Infinity);
+    const state = holder ? stateOf(holder, at - heardAt <= MAX_GAP_MS) : "unknown";
+    const hasChanged = isHeard || last?.hasChanged === true;
     const gapMs = last && !isUnreadable ? Math.min(at - last.at, MAX_GAP_MS) : 0;
     const isSilent = sign === last?.sign && state !== "alive";
     const silentMs = isSilent ? (last?.silentMs ?? 0) + gapMs : 0;
-    last = { record, stamp, sign, state, silentMs, hasChanged, at };
+    last = { record, stamp, sign, state, silentMs, hasChanged, at, heardAt };
     return last;
   };
 }
 
-function stateOf({ owner, borrower }: LeaseRecord): OwnerState {
-  const state = ownerState(owner);
+function stateOf({ owner, borrower }: LeaseRecord, isHeard: boolean): OwnerState {
+  const state = ownerState(owner, isHeard);
   return state === "gone" && borrower ? ownerState(borrower) : state;
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { join } from "node:path";
 
 /**
  * The process that owns a job or a run, identified across reboots, containers and reused pids. Written
@@ -14,8 +15,8 @@ export interface Owner {
   /** Linux's pid namespace: a pid means nothing in another. */
   pidNamespace: string | undefined;
   /**
-   * When the process started, which reveals a reused pid: in Linux's clock ticks since boot, elsewhere
-   * as `ps` prints it. Undefined where neither is available.
+   * When the process started, which reveals a reused pid: in Linux's clock ticks since boot, elsewhere in ms
+   * since 1970. Undefined where `/proc` hides it.
    */
   startTime: string | undefined;
 }
@@ -30,13 +31,14 @@ interface ProcessInfo {
   startTime: string;
 }
 
-/** How long a result of `ps` is cached, because each call spawns a process. */
-const PS_FRESH_MS = 1_000;
-const PS_LIMIT_MS = 2_000;
+/** How long an answer of {@link askSystem} is cached. */
+const ANSWER_FRESH_MS = 30_000;
+const ANSWER_LIMIT_MS = 5_000;
+/** A process's own start and the system's differ by less; a pid isn't reused that soon. */
+const START_TOLERANCE_MS = 10_000;
 
 let thisSystem: System | undefined;
-let ownStart: string | undefined;
-const psCache = new Map<number, { info: ProcessInfo | undefined; at: number }>();
+const answers = new Map<number, { info: ProcessInfo | undefined; at: number }>();
 
 /** The system that this process runs on, which never changes. */
 function describeSystem(): System {
@@ -48,25 +50,40 @@ function describeSystem(): System {
   return thisSystem;
 }
 
+/** @param pid this process, or one that it has just started */
 export function describeOwner(pid: number = process.pid): Owner {
-  if (pid === process.pid) ownStart ??= startOf(pid);
-  const startTime = pid === process.pid ? ownStart : startOf(pid);
+  const startedAt = pid === process.pid ? performance.timeOrigin : Date.now();
+  const startTime = hasProc() ? readProc(pid)?.startTime : String(Math.round(startedAt));
   return { ...describeSystem(), pid, startTime };
 }
 
-function startOf(pid: number): string | undefined {
-  return readProcess(pid, 0)?.startTime;
+/** Whether two descriptions, which may come from the process and from its parent, are of one process. */
+export function isSameProcess(a: Owner, b: Owner): boolean {
+  if (a.pid !== b.pid || a.bootId !== b.bootId || a.pidNamespace !== b.pidNamespace) return false;
+  if (a.bootId !== undefined || a.startTime === b.startTime) return a.startTime === b.startTime;
+  return Math.abs(Number(a.startTime) - Number(b.startTime)) <= START_TOLERANCE_MS;
 }
 
-export function ownerState(owner: Owner): OwnerState {
+/** @param isHeard whether its lease has just changed, which proves as much as asking the system does */
+export function ownerState(owner: Owner, isHeard = false): OwnerState {
   if (!isOnThisSystem(owner)) return "unknown";
-  if (!processExists(owner.pid)) return "gone";
+  if (!processExists(owner.pid)) {
+    answers.delete(owner.pid);
+    return "gone";
+  }
   if (owner.startTime === undefined) return "unknown";
+  if (isHeard && !hasProc()) return "alive";
   const info = readProcess(owner.pid);
   // Hidden, as when `/proc` is mounted with `hidepid`, or this process has too many files open.
   if (!info) return "unknown";
   const isZombie = info.state === "Z" || info.state === "X";
-  return info.startTime === owner.startTime && !isZombie ? "alive" : "gone";
+  return isStart(info, owner) && !isZombie ? "alive" : "gone";
+}
+
+/** A process that reuses the owner's pid started after it. */
+function isStart({ startTime }: ProcessInfo, owner: Owner): boolean {
+  if (hasProc()) return startTime === owner.startTime;
+  return Number(startTime) <= Number(owner.startTime) + START_TOLERANCE_MS;
 }
 
 /**
@@ -76,7 +93,8 @@ export function ownerState(owner: Owner): OwnerState {
 export function pidNotReused(owner: Owner): boolean {
   if (!isOnThisSystem(owner)) return false;
   if (!processExists(owner.pid)) return true;
-  return owner.startTime !== undefined && readProcess(owner.pid, 0)?.startTime === owner.startTime;
+  const info = owner.startTime === undefined ? undefined : readProcess(owner.pid, 0);
+  return info !== undefined && isStart(info, owner);
 }
 
 function isOnThisSystem(owner: Owner): boolean {
@@ -101,30 +119,50 @@ export function processExists(pid: number): boolean {
   }
 }
 
-function readProcess(pid: number, freshMs = PS_FRESH_MS): ProcessInfo | undefined {
-  return describeSystem().bootId === undefined ? readPs(pid, freshMs) : readProc(pid);
+function hasProc(): boolean {
+  return describeSystem().bootId !== undefined;
 }
 
-/** For systems without `/proc`, such as macOS. */
-function readPs(pid: number, freshMs: number): ProcessInfo | undefined {
+function readProcess(pid: number, freshMs = ANSWER_FRESH_MS): ProcessInfo | undefined {
+  if (hasProc()) return readProc(pid);
   const at = performance.now();
-  const last = psCache.get(pid);
+  const last = answers.get(pid);
   if (last && at - last.at < freshMs) return last.info;
-  for (const [other, old] of psCache) if (at - old.at > PS_FRESH_MS) psCache.delete(other);
-  const columns = ["-o", "stat=", "-o", "lstart=", "-p", String(pid)];
+  const info = askSystem(pid);
+  answers.set(pid, { info, at });
+  return info;
+}
+
+/** Takes about 10 ms on macOS, and up to a second on Windows. */
+function askSystem(pid: number): ProcessInfo | undefined {
   const line = tryTo(() =>
-    execFileSync("ps", columns, {
+    execFileSync(...startQuery(pid), {
       encoding: "utf8",
       // Fixed, so that times are comparable.
       env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", "pipe", "ignore"],
-      timeout: PS_LIMIT_MS,
+      timeout: ANSWER_LIMIT_MS,
+      windowsHide: true,
     }),
   );
-  const [stat = "", ...start] = line?.trim().split(/\s+/) ?? [];
-  const info = start.length > 0 ? { state: stat.charAt(0), startTime: start.join(" ") } : undefined;
-  psCache.set(pid, { info, at });
-  return info;
+  const [state = "", ...words] = line?.trim().split(/\s+/) ?? [];
+  const startedAt = Date.parse(`${words.join(" ")} UTC`);
+  return startedAt ? { state: state.charAt(0), startTime: String(startedAt) } : undefined;
+}
+
+/** A command that prints a process's state and when it started. */
+function startQuery(pid: number): [program: string, args: string[]] {
+  if (process.platform !== "win32") {
+    return ["ps", ["-o", "stat=", "-o", "lstart=", "-p", String(pid)]];
+  }
+  const line = `'R ' + (Get-Process -Id ${pid}).StartTime.ToUniversalTime().ToString('u')`;
+  const powershell = windowsProgram("WindowsPowerShell/v1.0/powershell.exe");
+  return [powershell, ["-NoProfile", "-NonInteractive", "-Command", line]];
+}
+
+/** A program by its path, because Windows looks for a bare name in the current folder first. */
+export function windowsProgram(path: string): string {
+  return join(process.env["SystemRoot"] ?? "C:\\Windows", "System32", path);
 }
 
 function readProc(pid: number): ProcessInfo | undefined {

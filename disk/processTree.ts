@@ -1,6 +1,5 @@
 import { type ChildProcess, spawnSync } from "node:child_process";
-import { join } from "node:path";
-import { processExists } from "./owner.ts";
+import { processExists, windowsProgram } from "./owner.ts";
 
 /** A process with its descendants, which POSIX systems keep in a group of its own. */
 type Leader = Pick<ChildProcess, "pid"> & Partial<Pick<ChildProcess, "exitCode" | "signalCode">>;
@@ -44,8 +43,7 @@ export function isTreeGone(pid: number): boolean {
 }
 
 function taskkill(pid: number): boolean {
-  // By its path, because Windows looks for a bare name in the current folder first.
-  const program = join(process.env["SystemRoot"] ?? "C:\\Windows", "System32", "taskkill.exe");
+  const program = windowsProgram("taskkill.exe");
   const args = ["/PID", String(pid), "/T", "/F"];
   const { status } = spawnSync(program, args, { stdio: "ignore", windowsHide: true });
   // It also fails if one of them was just about to end.

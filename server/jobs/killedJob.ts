@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { leaseOwner } from "../../disk/lease.ts";
-import { type Owner, ownerState } from "../../disk/owner.ts";
+import { type Owner, isSameProcess, ownerState } from "../../disk/owner.ts";
 import { findNewest } from "../../jobs/log/read.ts";
 import { openLog } from "../../jobs/log/write.ts";
 import { leasePath } from "../../jobs/paths.ts";
@@ -33,7 +32,10 @@ function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
   // A job whose owner is gone counts as failed, although its log has no end.
   const candidates = jobs.list().filter(({ status }) => !isFinal(status) || status === "failed");
   const ids = candidates.map(({ id }) => id).filter((id) => !jobs.hasEnded(id));
-  return ids.filter((id) => isDeepStrictEqual(leaseOwner(leasePath(jobs.directoryOf(id))), owner));
+  return ids.filter((id) => {
+    const holder = leaseOwner(leasePath(jobs.directoryOf(id)));
+    return holder !== undefined && isSameProcess(holder, owner);
+  });
 }
 
 function cancel(path: string): void {

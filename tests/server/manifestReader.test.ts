@@ -162,7 +162,7 @@ test("a kit command that cannot be run is an error with its path", async () => {
 
 test.each([
   ["here", () => {}],
-  ["on Windows", simulateWindows],
+  ["on Windows", () => simulateWindows()],
 ])("closing the server %s ends a project that is being read", async (_, simulate) => {
   simulate();
   const project = createProject();

@@ -77,10 +77,10 @@ test("closing ends all processes of a run, even those that ignore SIGTERM", asyn
 });
 
 test.each([
-  ["ends a run with its children, and cancels its job", undefined, false, "cancelled"],
-  ["calls no run cancelled that it could not end", "exit 1", true, undefined],
-])("on Windows, closing %s", async (_, taskkill, isLeft, status) => {
-  simulateWindows(taskkill);
+  ["ends a run with its children, and cancels its job", {}, false, "cancelled"],
+  ["calls no run cancelled that it could not end", { "taskkill.exe": "exit 1" }, true, undefined],
+])("on Windows, closing %s", async (_, programs, isLeft, status) => {
+  simulateWindows(programs);
   const project = createProject();
   const kit = standIn(project, `${CHILD}${DEAF}`);
   const { close, url } = await startServer({ project, kit, graceMs: 100 });
