@@ -37,7 +37,7 @@ export function damagedFile(directory: string): string | undefined {
   if (!saved) return statsOf(list) && list;
   if (Object.keys(saved).length === 0) return list;
   const unlisted = readdirSync(directory).find(
-    (name) => MUST_BE_LISTED.test(name) && !(name in saved),
+    (name) => MUST_BE_LISTED.test(name) && !IGNORED.test(name) && !(name in saved),
   );
   if (unlisted !== undefined) return join(directory, unlisted);
   return Object.entries(saved)
@@ -45,6 +45,8 @@ export function damagedFile(directory: string): string | undefined {
     .find(({ path, checksum }) => !matchesChecksum(path, checksum))?.path;
 }
 
+/** What macOS writes beside a file on a disk without its attributes, such as a network's or a stick's. */
+const IGNORED = /^\._/;
 /** Files that must have a checksum: those that resuming reads. */
 const MUST_BE_LISTED = /\.(safetensors|pt|pth|bin)$|^trainer_state\.json$/;
 

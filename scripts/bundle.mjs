@@ -1,12 +1,15 @@
 // Bundles each entry point in place, because Node takes about a millisecond to load a module, and `kit start`
 // would load 230. The modules stay beside the bundles, for tests. Part of `npm run build`.
 import { chmodSync, readFileSync, readdirSync, realpathSync } from "node:fs";
-import { dirname, posix, relative } from "node:path";
+import { dirname, isAbsolute, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
+/** rolldown names modules by paths with the system's separators. */
+const slashed = (path) => path.replaceAll(sep, "/");
+
 // The real path, because rolldown gives modules' real paths.
-const outDir = realpathSync(process.argv[2] ?? "dist");
+const outDir = slashed(realpathSync(process.argv[2] ?? "dist"));
 
 /** Entry points that one process loads together. They share chunks, so that each module exists once. */
 const MAIN = ["cli/kit", "sdk/index", "sdk/engines", "sdk/metrics"];
@@ -32,7 +35,7 @@ const GROUPS = [
 
 /** Tests a module's path relative to `dist/`. */
 function inDist(pattern) {
-  return (path) => pattern.test(relative(outDir, path));
+  return (path) => pattern.test(slashed(relative(outDir, path)));
 }
 
 const JSONC_MODULES = fileURLToPath(
@@ -49,7 +52,7 @@ const FILE_URL = /new URL\("([^"]+)", import\.meta\.url\)/g;
 const filesFromChunk = {
   name: "files-from-chunk",
   transform(code, path) {
-    const folder = dirname(relative(outDir, path));
+    const folder = dirname(slashed(relative(outDir, path)));
     const otherCode = code
       .replaceAll(FILE_URL, "")
       .replaceAll("createRequire(import.meta.url)", "");
@@ -90,7 +93,7 @@ const licenses = {
   name: "licenses",
   renderChunk(code, { moduleIds }) {
     const bundled = BUNDLED_PACKAGES.filter((name) =>
-      moduleIds.some((id) => id.includes(`/${name}/`)),
+      moduleIds.some((id) => slashed(id).includes(`/${name}/`)),
     );
     const texts = bundled.map((name) => {
       const folder = new URL(`../node_modules/${name}/`, import.meta.url);
@@ -119,7 +122,7 @@ async function bundle(names, codeSplitting, prefix = "", outputOptions = {}) {
     platform: "node",
     cwd: outDir,
     // Keeps packages external, except the small ones.
-    external: (id) => /^[^./]/.test(id) && !BUNDLED_PACKAGES.includes(id),
+    external: (id) => /^[^./]/.test(id) && !isAbsolute(id) && !BUNDLED_PACKAGES.includes(id),
     plugins: [jsoncParser, filesFromChunk, licenses],
   });
   await build.write({

@@ -1,6 +1,7 @@
-import { relative } from "node:path";
+import nodePath from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
+import { pathInside } from "../jobs/paths.ts";
 import { isKitError } from "../protocol/error.ts";
 
 /** How long the project's code may take. */
@@ -39,18 +40,25 @@ export function withLocation(text: string, error: Error): string {
   return file ? `${text} (${file})` : text;
 }
 
+/** A location on a stack: a URL, or the path of a source that a source map names. */
+const LOCATION =
+  /(?:^at (?:async )?|\()((?:(?:file:\/\/)?\/|[a-z]:[\\/]|\\\\)[^<>]*):(\d+):(\d+)\)?$/i;
+
 /** The first location in the project's own sources on the stack: `src/kit/trainer.ts:3:9`. */
-export function sourceLocation(error: Error): string | undefined {
+export function sourceLocation(
+  error: Error,
+  project = process.cwd(),
+  system = nodePath,
+): string | undefined {
   for (const line of error.stack?.split("\n") ?? []) {
-    const found = /(?:^at (?:async )?|\()((?:file:\/\/)?\/[^<>]*):(\d+):(\d+)\)?$/.exec(
-      line.trim(),
-    );
+    const found = LOCATION.exec(line.trim());
     if (!found) continue;
     const [, file = "", row, column] = found;
-    const path = file.startsWith("file:") ? fileURLToPath(file) : file;
-    const local = relative(process.cwd(), path);
-    const isOwn = !local.startsWith("..") && !/^(node_modules|\.kit)\b/.test(local);
-    if (isOwn) return `${local}:${row}:${column}`;
+    const windows = system.sep === "\\";
+    const path = file.startsWith("file:") ? fileURLToPath(file, { windows }) : file;
+    const local = pathInside(project, path, system);
+    if (local === undefined || /^(node_modules|\.kit)\b/.test(local)) continue;
+    return `${local}:${row}:${column}`;
   }
   return undefined;
 }

@@ -68,6 +68,17 @@ function run(clone: string, wanted: string, ...args: string[]) {
   return { status, printed: stdout + stderr };
 }
 
+test("a clone on Windows, where git may convert line ends, has the same bytes", () => {
+  const clone = createProject({});
+  const files = ["README.md", "tests/engines/dataset/tables/fixtures/excel.csv"];
+  const checkout = ["checkout-index", `--prefix=${clone}/`, ...files];
+  const { status } = spawnSync("git", ["-c", "core.autocrlf=true", ...checkout], { cwd: ROOT });
+  expect(status).toBe(0);
+  for (const file of files) {
+    expect(readFileSync(join(clone, file))).toEqual(readFileSync(join(ROOT, file)));
+  }
+});
+
 const VITEST = ["node_modules/vitest/vitest.mjs", "run", "tests/kit.test.ts"];
 
 test("no test runs on a stale build, by npm test or by vitest alone, and npm test says what it does", () => {

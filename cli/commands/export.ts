@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { basename, isAbsolute, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { readJobFile } from "../../jobs/jobFile.ts";
 import { KitError } from "../../protocol/error.ts";
@@ -83,8 +83,7 @@ export const command = createCommand("export", {
       const trial = models.kit(`infer ${inferArgument(path)}`);
       print(adapter ? size : `${size}; try it: ${trial}`);
       if (printJson) printJson({ path, bytes, format });
-      if (format === "gguf")
-        for (const line of usageLines(inferArgument(path), name, adapter)) print(line);
+      if (format === "gguf") for (const line of usageLines(path, name, adapter)) print(line);
     } catch (error) {
       if (!signal.aborted) throw error;
       process.exitCode = EXIT_CODE.cancelled;
@@ -111,11 +110,12 @@ function assertGguf(format: ExportFormatName, ggufOptions: Record<string, unknow
   throw new KitError("USAGE_INVALID", `--${name} is for GGUF files. Add --format gguf.`);
 }
 
-/** How other tools load a GGUF file, one line each. @param path quoted for a shell */
-function usageLines(path: string, name: string, isAdapter = false): string[] {
+/** How other tools load a GGUF file, one line each. */
+function usageLines(file: string, name: string, isAdapter = false): string[] {
+  const path = inferArgument(file);
   if (isAdapter) return [`  llama.cpp: llama-cli -m <its base>.gguf --lora ${path}`];
   const model = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, "-");
-  const modelfile = `${path.slice(0, path.lastIndexOf("/"))}/Modelfile`;
+  const modelfile = inferArgument(join(dirname(file), "Modelfile"));
   return [
     `  llama.cpp: llama-cli -m ${path} --jinja --temp 0`,
     `  Ollama: ollama create ${model} -f ${modelfile} && ollama run ${model}`,

@@ -1,5 +1,6 @@
-import { basename, isAbsolute, relative } from "node:path";
+import { basename, isAbsolute, join } from "node:path";
 import type { MetricEvent } from "../../jobs/metricEvents.ts";
+import { pathInside } from "../../jobs/paths.ts";
 import { datasetPaths } from "../../protocol/dataset.ts";
 import { EVAL_LOSS, heldOutValue } from "../../protocol/evaluation.ts";
 import {
@@ -167,12 +168,11 @@ export function createEventLines(options: EventLinesOptions) {
   /** Shortens an absolute path inside the project; returns other names unchanged. */
   function relativePath(name: string): string {
     if (!isAbsolute(name)) return name;
-    const local = relative(project, name);
-    return local.startsWith("..") ? name : local;
+    return pathInside(project, name) ?? name;
   }
 
   function shownPath({ path }: Pick<Artifact, "path">): string {
-    return `${directory}/${printable(path)}${isLocal(path) ? "" : " (on the cluster)"}`;
+    return `${join(directory, printable(path))}${isLocal(path) ? "" : " (on the cluster)"}`;
   }
 
   function shownData(): string {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, parse, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, BuildOptions, BuildResult, Plugin } from "esbuild";
 import {
@@ -85,8 +85,8 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
   try {
     const result = await buildOnce({
       absWorkingDir: project,
-      // A relative path, because esbuild would treat a * in an absolute one as a glob.
-      entryPoints: [`./${relative(project, entryPath)}`],
+      // A relative path, because esbuild would treat a * in an absolute one as a glob. Absolute on another drive.
+      entryPoints: [relativeEntry(project, entryPath)],
       outfile,
       bundle: true,
       format: "esm",
@@ -110,6 +110,11 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
     if (isKitError(thrown)) throw thrown;
     throw new KitError("BUILD_FAILED", describeFailure(error), { cause: error });
   }
+}
+
+function relativeEntry(project: string, entryPath: string): string {
+  const path = relative(project, entryPath);
+  return isAbsolute(path) ? path : `./${path}`;
 }
 
 /** Resolves `kit`, `kit/engines` and `kit/metrics` to the project's copy, else to this package. */

@@ -1,7 +1,8 @@
 import { existsSync, realpathSync } from "node:fs";
-import { dirname, extname, isAbsolute, join, posix, relative, sep } from "node:path";
+import { dirname, extname, isAbsolute, join, posix, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Metafile, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import { pathInside } from "../../jobs/paths.ts";
 import { KitError } from "../../protocol/error.ts";
 
 /** Extensions that Node can import without a loader. */
@@ -51,7 +52,7 @@ function external(
   { path, importer, resolveDir }: OnResolveArgs,
   file: string,
 ): OnResolveResult {
-  const isOwn = !relative(project, importer).startsWith("..");
+  const isOwn = pathInside(project, importer) !== undefined;
   const resolvesAlike =
     isOwn || installedFolder(path, project) === installedFolder(path, resolveDir);
   return { path: resolvesAlike ? path : pathToFileURL(file).href, external: true };

@@ -1,6 +1,6 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join, parse, relative, resolve, sep } from "node:path";
+import { join, normalize, parse, relative, resolve, sep } from "node:path";
 import type * as tinyglobby from "tinyglobby";
 import { type DatasetPath, datasetPaths } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
@@ -15,8 +15,8 @@ import { isUrl } from "../../protocol/url.ts";
 export function datasetFiles(path: DatasetPath): string[] {
   const files = new Map<string, string>();
   for (const file of datasetPaths(path).flatMap(filesOf)) {
-    const target = realPath(file);
-    if (!files.has(target)) files.set(target, file);
+    const identity = identityOf(file);
+    if (!files.has(identity)) files.set(identity, file);
   }
   return [...files.values()];
 }
@@ -30,7 +30,8 @@ function filesOf(path: string): string[] {
   const { globSync, isDynamicPattern } = require("tinyglobby") as typeof tinyglobby;
   if (!isDynamicPattern(rest)) return [path];
   const found = globSync(rest, { cwd: folder, absolute: true, expandDirectories: false });
-  if (found.length > 0) return found.sort();
+  // The pattern's separators are slashes, also on Windows.
+  if (found.length > 0) return found.map((file) => normalize(file)).sort();
   throw new KitError(
     "DATASET_UNREADABLE",
     `No file matches the dataset's pattern ${path}. Check its path.`,
@@ -49,9 +50,11 @@ function splitAtPattern(path: string): { folder: string; rest: string } {
   return { folder, rest: parts.join("/") };
 }
 
-function realPath(file: string): string {
+/** The same for all names of a file: links, and other cases on a disk that ignores case. */
+function identityOf(file: string): string {
   try {
-    return realpathSync(file);
+    const { dev, ino } = statSync(file, { bigint: true });
+    return ino === 0n ? realpathSync(file) : `${dev} ${ino}`;
   } catch {
     // Reading the file reports the problem.
     return file;

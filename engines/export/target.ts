@@ -19,6 +19,8 @@ export interface StagingArea {
 }
 
 const WORK = ".kit-export";
+/** Leftovers of a killed export, which are removed later, and what macOS writes into a folder. */
+const MAY_STAY = /^(\.kit-export\.|\.DS_Store$|\._)/;
 
 /**
  * Stages files beside a new folder, or inside an existing one, whose parent may not be writable.
@@ -58,8 +60,7 @@ export function assertEmpty(target: string): void {
   if (!exists(target)) return;
   // A dangling link exists, too.
   const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory();
-  // Leftovers of a killed export are removed later.
-  if (isFolder && readdirSync(target).every((name) => name.startsWith(`${WORK}.`))) return;
+  if (isFolder && readdirSync(target).every((name) => MAY_STAY.test(name))) return;
   throw new KitError("CANNOT_WRITE", `${target} already exists. Choose a new or empty folder.`);
 }
 

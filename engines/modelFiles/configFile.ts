@@ -20,7 +20,10 @@ export function readConfig(
 
   function parse(file: OpenFile): Config {
     let value: unknown;
-    const text = bytesOf(path, file, maxMib).toString();
+    // Editors on Windows may save a byte order mark.
+    const text = bytesOf(path, file, maxMib)
+      .toString()
+      .replace(/^\uFEFF/, "");
     try {
       value = JSON.parse(text);
     } catch (cause) {

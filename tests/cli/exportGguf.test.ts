@@ -47,11 +47,12 @@ test("kit export --format gguf writes one file, says who takes it, and kit infer
   expect(after.code).toBe(0);
 });
 
-test("a hidden folder's model is exported under a visible name", async () => {
+test("a hidden folder's model is exported under a visible name, which the commands quote", async () => {
   const project = createModels();
-  renameSync(join(project, "model"), join(project, ".model"));
-  const { stdout } = await runKit(project, ["export", "./.model", "--format", "gguf"]);
-  expect(stdout).toContain("exported to model-gguf/model.gguf, ");
+  renameSync(join(project, "model"), join(project, ".my model"));
+  const { stdout } = await runKit(project, ["export", "./.my model", "--format", "gguf"]);
+  expect(stdout).toContain("exported to my model-gguf/my model.gguf, ");
+  expect(stdout).toContain("ollama create my-model -f './my model-gguf/Modelfile' && ");
 });
 
 test("kit serve answers from a GGUF file as kit infer does", async () => {

@@ -175,7 +175,8 @@ test.each([
 test("a directory without a checkpoint, or with another kind of model, is a clear error", () => {
   const path = scratchDirectory();
   expect(() => openCheckpoint(path)).toThrow(/There is no .*config\.json\. Pass the directory/);
-  writeFileSync(join(path, "config.json"), '{"model_type":"gpt2"}');
+  // With a byte order mark, as an editor may save it.
+  writeFileSync(join(path, "config.json"), '\ufeff{"model_type":"gpt2"}');
   expect(() => openCheckpoint(path)).toThrow(/config\.json is gpt2\. Use one of/);
   writeFileSync(join(path, "config.json"), "{");
   expect(() => openCheckpoint(path)).toThrow(/config\.json is not valid JSON/);

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { datasetFiles } from "../../../engines/dataset/files.ts";
@@ -32,8 +32,12 @@ test("rows come in the order of the paths, those of a pattern sorted by path, on
   ]);
 });
 
-test("a file that is named twice counts once, also through a link", () => {
+test("a file that is named twice counts once, also through a link or in another case", () => {
   const folder = createFolder(["a.jsonl", "b.jsonl"]);
+  // As on a disk that ignores case, where two names are one file.
+  linkSync(join(folder, "a.jsonl"), join(folder, "A.jsonl"));
+  expect(textsOf(folder, ["a.jsonl", "A.jsonl"])).toEqual(["a.jsonl"]);
+  rmSync(join(folder, "A.jsonl"));
   symlinkSync(join(folder, "a.jsonl"), join(folder, "latest.jsonl"));
   symlinkSync(folder, join(folder, "loop"));
   expect(textsOf(folder, ["b.jsonl", "*.jsonl", "./b.jsonl"])).toEqual(["b.jsonl", "a.jsonl"]);

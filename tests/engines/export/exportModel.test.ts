@@ -229,7 +229,10 @@ test("an export into an empty folder, as a mount point is, or a link to one leav
   // As one that was killed leaves it.
   mkdirSync(partial);
   writeFileSync(join(partial, "half.safetensors"), "");
+  // As macOS leaves a folder that somebody has looked at.
+  writeFileSync(join(there, ".DS_Store"), "");
   await exportModel(adapter, link);
+  rmSync(join(there, ".DS_Store"));
   expect(readdirSync(there).toSorted()).toEqual(readdirSync(to).toSorted());
   expect(read(there)).toEqual(read(to));
   expect(statSync(there).ino).toBe(ino);
