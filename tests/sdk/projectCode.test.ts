@@ -14,5 +14,5 @@ test.each([
 ])("%# an error's place in the project is found on its stack", (system, project, line, place) => {
   const error = new Error("thrown");
   error.stack = `Error: thrown\n${line}`;
-  expect(sourceLocation(error, project, system as typeof posix)).toBe(place);
+  expect(sourceLocation(error, project, system)).toBe(place);
 });
