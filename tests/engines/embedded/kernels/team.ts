@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { onTestFinished } from "vitest";
+import { onTestFailed } from "vitest";
 import type { Kernels } from "../../../../engines/embedded/kernels/kernels.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { builtModule } from "../built.ts";
@@ -20,16 +20,10 @@ export function team(module = compiled) {
   const memory = arena();
   const { control, own } = teamOn(memory, MAX_THREADS);
   const kernels = instantiate(module, memory.memory);
-  const helpers = own.slice(1).map(
-    (own, i) =>
-      new Worker(new URL("./helper.mjs", import.meta.url), {
-        execArgv: [],
-        workerData: { module, memory: memory.memory, control, own, threadIndex: i + 1 },
-      }),
+  const helpers = startedHelpers();
+  helpers.forEach((helper, i) =>
+    helper.postMessage({ module, memory: memory.memory, control, own: own[i + 1], index: i + 1 }),
   );
-  onTestFinished(async () => {
-    await Promise.all(helpers.map((helper) => helper.terminate()));
-  });
 
   /** Makes the calls on so many threads, and returns when all have made them. */
   function run(threads: number, calls: Call[]) {
@@ -43,6 +37,25 @@ export function team(module = compiled) {
   }
 
   return { ...memory, run, own, kernels };
+}
+
+let idle: Worker[] | undefined;
+
+/** Helpers for one test at a time, which the next takes over unless it fails: they may wait for one another. */
+function startedHelpers(): Worker[] {
+  const helpers = idle ?? Array.from({ length: MAX_THREADS - 1 }, startHelper);
+  idle = helpers;
+  onTestFailed(async () => {
+    idle = undefined;
+    await Promise.all(helpers.map((helper) => helper.terminate()));
+  });
+  return helpers;
+}
+
+function startHelper(): Worker {
+  const helper = new Worker(new URL("./helper.mjs", import.meta.url), { execArgv: [] });
+  helper.unref();
+  return helper;
 }
 
 export type Team = ReturnType<typeof team>;
