@@ -1,4 +1,5 @@
 import { defineConfig, mergeConfig } from "vitest/config";
+import { ARM_PROJECTS } from "./tests/arm/projects.ts";
 import { LongestFirst } from "./tests/longestFirst.ts";
 import { PATIENCE_MS } from "./tests/patience.ts";
 import page from "./vite.config.ts";
@@ -21,12 +22,13 @@ export default mergeConfig(
       testTimeout: 600_000,
       hookTimeout: 600_000,
       projects: [
+        ...ARM_PROJECTS,
         {
           extends: true,
           test: {
             name: "node",
             include: ["tests/**/*.test.ts"],
-            exclude: ["tests/src/**", CLUSTER_TESTS],
+            exclude: ["tests/arm/**", "tests/src/**", CLUSTER_TESTS],
             environment: "node",
             globalSetup: "scripts/freshBuild.mjs",
           },

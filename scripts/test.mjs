@@ -17,6 +17,9 @@ const USUAL_MINUTES = 11;
 /** Exists if llama.cpp is installed. */
 const LLAMA_STAMP = join(ROOT, ".llama", "kit-digest.txt");
 
+/** Exists if Node for arm64 is installed. */
+const ARM_STAMP = join(ROOT, ".arm", "kit-packages.txt");
+
 /** The scripts of `npm run check`, by name. */
 const CHECKS = {
   format: "format:check",
@@ -55,6 +58,9 @@ if (!existsSync(CHAT_TEMPLATES)) {
 }
 if (!existsSync(LLAMA_STAMP)) {
   console.log("kit: not tested: GGUF files in llama.cpp. Run: npm run llama");
+}
+if (!existsSync(ARM_STAMP)) {
+  console.log("kit: not tested: Linux arm64. Run: npm run arm");
 }
 if (!existsSync(ENVIRONMENTS.trackers.stamp)) {
   console.log("kit: not tested: TensorBoard and MLflow. Run: npm run trackers");

@@ -180,7 +180,7 @@ async function testKernels(
   const { simd } = job.config.engine;
   if (simd !== expected) throw new Error(`${name} trains with ${simd} SIMD`);
   if (simd === availableSimd()) return undefined;
-  const vitest = ["node", join("node_modules", "vitest", "vitest.mjs"), "run"];
+  const vitest = ["node", join("node_modules", "vitest", "vitest.mjs"), "run", "--project", "node"];
   const outside = { ...env, NODE_ENV: undefined, VITEST: undefined, VITEST_POOL_ID: undefined };
   return (await timed(() => run(ROOT, [...vitest, ...KERNEL_TESTS], outside)))[1];
 }
