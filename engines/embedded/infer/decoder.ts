@@ -2,7 +2,7 @@ import { bitmapLength } from "../../answers/allowedBits.ts";
 import type { NextToken } from "../../answers/reader.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import { type TensorSource, bfloat16Of } from "../../modelFiles/tensors.ts";
-import { allocate } from "../kernels/arena.ts";
+import { allocate, growTo } from "../kernels/arena.ts";
 import { PANEL } from "../kernels/matmuls.ts";
 import { type KernelModule, instantiate } from "../kernels/module.ts";
 import { createQuantizedWriter } from "../kernels/quantized.ts";
@@ -15,6 +15,7 @@ import {
   type DecoderSizes,
   MAX_SEQUENCES,
   MAX_TOKENS,
+  arraysPerPage,
   pageBytes,
   planDecoder,
 } from "./decoderPlan.ts";
@@ -126,7 +127,12 @@ export function createDecoder(
   const results = new Int32Array(buffer, argmax.found, 2 * limits.selected);
   const runOperation = leadTeam(team, module, memory, decoderProgram({ model, argmax }));
   initWorkers?.({ memory, module, sizes });
-  const pool = createPagePool(cache.pages, Math.floor(IDLE_BYTES / pageBytes(shape)));
+  const bytesPerPage = pageBytes(shape);
+  const pool = createPagePool(cache.pages, Math.floor(IDLE_BYTES / bytesPerPage), (page) =>
+    growTo(arena, memory, arena.growsFrom() + (page + 1) * bytesPerPage),
+  );
+  // Kernels count in a layer's keys or values.
+  const firstArray = (page: number) => page * arraysPerPage(shape);
   const states = new WeakMap<Sequence, State>();
   const stateOf = (sequence: Sequence) => {
     const state = states.get(sequence);
@@ -152,7 +158,7 @@ export function createDecoder(
     for (const [index, input] of sorted.entries()) {
       const { sequence, tokens, wanted, allowed: ownMask } = input;
       const state = stateOf(sequence);
-      table.set(state.pages.pages(), index * tableStride);
+      table.set(state.pages.pages().map(firstArray), index * tableStride);
       if (state.adapter > 0) {
         const previous = sorted[index - 1];
         if (!previous || adapterOf(previous) !== state.adapter) {

@@ -16,7 +16,7 @@ export const MAX_SEQUENCES = 32;
 /** Maximum tokens of a step, all sequences together. */
 export const MAX_TOKENS = 256;
 
-/** Bytes of the KV cache, unless a single sequence needs more. The system commits memory as it is used. */
+/** Maximum bytes of the KV cache, unless a single sequence needs more. */
 const CACHE_BYTES = 2 ** 30;
 /** Bytes for adapters. One of rank 16 on all linear layers of a model with 135 million parameters takes 20 MB. */
 const ADAPTER_BYTES = 2 ** 28;
@@ -106,6 +106,11 @@ function pageCount(shape: Dimensions): number {
 
 /** Bytes of a page, in all layers. */
 export function pageBytes(shape: Dimensions): number {
-  const { layers, kvHeads, headDim } = shape;
-  return 2 * layers * kvHeads * headDim * PAGE * 4;
+  const { kvHeads, headDim } = shape;
+  return arraysPerPage(shape) * kvHeads * headDim * PAGE * 4;
+}
+
+/** Each layer's keys and values. */
+export function arraysPerPage({ layers }: Dimensions): number {
+  return 2 * layers;
 }

@@ -29,8 +29,9 @@ export interface SequencePages {
  * Pages of the KV cache, shared by sequences with the same prefix. Unused pages are kept; the least recently used are
  * evicted first.
  * @param maxIdle maximum unused pages to keep
+ * @param onUse called before a page is used; may throw
  */
-export function createPagePool(count: number, maxIdle = count) {
+export function createPagePool(count: number, maxIdle = count, onUse?: (page: number) => void) {
   // Pops low pages first, to touch no more memory than needed.
   const free = Array.from({ length: count }, (_, i) => count - 1 - i);
   /** Full blocks, by key. */
@@ -40,8 +41,11 @@ export function createPagePool(count: number, maxIdle = count) {
   let lastId = 0;
 
   function allocate(): number | undefined {
-    const page = free.pop();
-    if (page !== undefined) return page;
+    const page = free.at(-1);
+    if (page !== undefined) {
+      onUse?.(page);
+      return free.pop();
+    }
     const [oldest] = idle;
     return oldest && evict(oldest);
   }

@@ -6,6 +6,8 @@ import type { Address } from "./kernels.ts";
 const MAX_GIB = 4;
 const MAX_BYTES = MAX_GIB * 2 ** 30;
 const PAGE_BYTES = 65536;
+/** A memory grows by at least this much. */
+const GROWTH_BYTES = 2 ** 25;
 /** Reserved for the kernels' static data at address 0, such as a table of logarithms. */
 const STATIC_BYTES = 16384;
 /** Arrays begin on cache lines. */
@@ -29,6 +31,10 @@ export interface Arena {
   reserveBytes: (purpose: Purpose, count: number) => Address;
   /** Reserves a zeroed array of float32 or int32. */
   reserveWords: (purpose: Purpose, count: number) => Address;
+  /** Reserves an array after all others, in memory that grows. Its address is `growsFrom` and what was reserved so before. */
+  reserveLast: (purpose: Purpose, bytes: number) => void;
+  /** The first address of memory that grows, once all arrays are reserved. */
+  growsFrom: () => Address;
   regions: Region[];
   /** Bytes reserved so far. */
   sizes: () => Sizes;
@@ -52,16 +58,43 @@ export function planArena<Plan>(
   return { ...plan, arena };
 }
 
-/** Allocates a planned memory. The system commits pages as they are written. */
+/**
+ * Allocates a planned memory, but for what grows: Windows charges for all of it at once. Other systems commit pages
+ * as they are written.
+ */
 export function allocate(arena: Arena): WebAssembly.Memory {
-  const pages = Math.ceil(arena.sizes().all / PAGE_BYTES);
-  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  const [initial, maximum] = [pagesIn(arena.growsFrom()), pagesIn(arena.sizes().all)];
+  return new WebAssembly.Memory({ initial, maximum, shared: true });
+}
+
+/**
+ * Grows an arena's memory to an address.
+ * @throws KitError `OUT_OF_MEMORY` if the system has too little
+ */
+export function growTo(arena: Arena, memory: WebAssembly.Memory, end: Address): void {
+  const { byteLength } = memory.buffer;
+  if (end <= byteLength) return;
+  const target = Math.min(Math.max(end, byteLength + GROWTH_BYTES), arena.sizes().all);
+  try {
+    memory.grow(pagesIn(target) - pagesIn(byteLength));
+  } catch (cause) {
+    throw new KitError(
+      "OUT_OF_MEMORY",
+      "The system has no memory left for longer prompts and answers. Close other programs, or use a smaller model.",
+      { cause },
+    );
+  }
+}
+
+function pagesIn(bytes: number): number {
+  return Math.ceil(bytes / PAGE_BYTES);
 }
 
 export function createArena(): Arena {
   const regions: Region[] = [];
   const sizes = { weights: 0, gradients: 0, moments: 0, activations: 0, work: 0 };
   let end = STATIC_BYTES + GUARD_BYTES;
+  let lastBytes = 0;
   function reserveBytes(purpose: Purpose, count: number): Address {
     const address = Math.ceil(end / ALIGNMENT) * ALIGNMENT;
     regions.push({ address, bytes: count, purpose });
@@ -70,7 +103,14 @@ export function createArena(): Arena {
     return address;
   }
   const reserveWords = (purpose: Purpose, count: number) => reserveBytes(purpose, count * 4);
-  return { reserveBytes, reserveWords, regions, sizes: () => ({ ...sizes, all: end }) };
+  function reserveLast(purpose: Purpose, bytes: number): void {
+    sizes[purpose] += bytes;
+    lastBytes += bytes;
+  }
+  const growsFrom = () => Math.ceil(end / ALIGNMENT) * ALIGNMENT;
+  const all = () => (lastBytes > 0 ? growsFrom() + lastBytes : end);
+  const reserved = { regions, sizes: () => ({ ...sizes, all: all() }) };
+  return { reserveBytes, reserveWords, reserveLast, growsFrom, ...reserved };
 }
 
 function assertFits({ all, ...sizes }: Sizes, advice: string): void {

@@ -59,6 +59,8 @@ export function createGraph(
     runs: reserve(limits.sequences * RUN_WORDS),
   };
   const adapterTables: AdapterTables = {};
+  /** Arrays in each page of the KV cache. */
+  let arrayCount = 0;
   const { plan: tensors, ...tensorBuilders } = createTensors(arena, options);
   const constants: Constant[] = [];
   const angles = new Map<string, ReturnType<Graph["angles"]>>();
@@ -93,6 +95,11 @@ export function createGraph(
       return at;
     },
     persistent: reserve,
+    inPages(count) {
+      const offset = 4 * count * arrayCount++;
+      arena.reserveLast("activations", 4 * count * (cache?.pages ?? 0));
+      return () => arena.growsFrom() + offset;
+    },
     angles(rope, headDim) {
       const key = JSON.stringify([rope, headDim]);
       const found = angles.get(key);

@@ -68,37 +68,39 @@ function attendCached(
   qkv: Activation,
   y: Activation,
   { heads, kvHeads, headDim, scale, window }: Sizes,
-  { context, pages, table, tableRows }: CachePlan,
+  { context, table, tableRows }: CachePlan,
 ): void {
-  const elements = pages * PAGE * kvHeads * headDim;
-  const [keys, values] = [graph.persistent(elements), graph.persistent(elements)];
+  const elements = PAGE * kvHeads * headDim;
+  const [keys, values] = [graph.inPages(elements), graph.inPages(elements)];
   const tableStride = pagesOf(context);
   const scoresPerThread = tableStride * PAGE;
   const scores = graph.scratch(graph.threads * scoresPerThread);
   const newKeys = qkv.at + heads * headDim * 4;
   const { positions } = graph.batch;
-  const cacheArguments = [positions, tableRows, table, tableStride, keys, values] as const;
-  graph.add(({ kernels, batch, threadIndex }) => ({
-    forward() {
-      kernels.barrier();
-      kernels.storeKeys(batch.tokens, kvHeads, headDim, newKeys, qkv.row, ...cacheArguments);
-      kernels.barrier();
-      kernels.attendPages(
-        batch.tokens,
-        heads,
-        kvHeads,
-        headDim,
-        scale,
-        window,
-        qkv.at,
-        qkv.row,
-        ...cacheArguments,
-        scores + threadIndex * scoresPerThread * 4,
-        y.at,
-      );
-    },
-    backward: noBackward,
-  }));
+  graph.add(({ kernels, batch, threadIndex }) => {
+    const cacheArguments = [positions, tableRows, table, tableStride, keys(), values()] as const;
+    return {
+      forward() {
+        kernels.barrier();
+        kernels.storeKeys(batch.tokens, kvHeads, headDim, newKeys, qkv.row, ...cacheArguments);
+        kernels.barrier();
+        kernels.attendPages(
+          batch.tokens,
+          heads,
+          kvHeads,
+          headDim,
+          scale,
+          window,
+          qkv.at,
+          qkv.row,
+          ...cacheArguments,
+          scores + threadIndex * scoresPerThread * 4,
+          y.at,
+        );
+      },
+      backward: noBackward,
+    };
+  });
 }
 
 function noBackward(): never {

@@ -160,8 +160,10 @@ export interface Graph {
   saved: (count: number, options?: SaveOptions) => Address;
   /** Memory that no other operation reads. */
   scratch: (count: number) => Address;
-  /** Memory that persists across steps, such as keys and values. */
+  /** Memory that persists across steps. */
   persistent: (count: number) => Address;
+  /** An array in each page of the KV cache, all of one size. @returns its address in the first page, known once all are reserved */
+  inPages: (count: number) => () => Address;
   /** RoPE's cosines and sines, [positions, headDim / 2] each. */
   angles: (rope: Rope, headDim: number) => { cosines: Address; sines: Address };
 }

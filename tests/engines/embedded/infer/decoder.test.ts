@@ -74,6 +74,9 @@ async function decoderOf(shape: Dimensions, kind: Kind, options: decoding.Decode
   return decoder;
 }
 
+/** A shape of {@link BLOCKS} with a KV cache of 128 MiB. */
+const LONG = { ...BLOCKS, context: 4096 };
+
 /** The logits after each sequence's last token, each read alone, token by token. */
 async function alone(shape: Dimensions, kind: Kind, sequences: readonly number[][]) {
   const decoder = await decoderOf(shape, kind);
@@ -298,4 +301,23 @@ test("there is room for adapters as long as they fit, and for others once they a
   adapters.remove(added[1]!);
   expect(adapters.add(own!)).toMatchObject({ slot: 2, id: 4 });
   expect(adapters.add(updates(BLOCKS, 1, 257, ["q_proj"]))).toBeUndefined();
+});
+
+test("the KV cache takes memory as it is used, on all threads, until the system has no more", async () => {
+  const grow = vi.spyOn(WebAssembly.Memory.prototype, "grow");
+  onTestFinished(() => grow.mockRestore());
+  const tokens = [...tinyTokens(40)];
+  const [expected] = await alone(LONG, "float32", [tokens]);
+  grow.mockClear();
+  const decoder = await decoderOf(LONG, "float32", { threads: 3 });
+  expect(grow).not.toHaveBeenCalled();
+  const fill = () => decoder.begin([]).grow(LONG.context);
+  for (let n = 0; n < 9; n++) expect(fill()).toBe(true);
+  expect(grow).toHaveBeenCalledTimes(2);
+  expect(together(decoder, [{ tokens, sequence: decoder.begin(tokens) }])).toEqual([expected]);
+  grow.mockImplementation(() => {
+    throw new RangeError("no memory");
+  });
+  const fillAll = () => Array.from({ length: 32 }, fill);
+  expect(fillAll).toThrow(expect.objectContaining({ code: "OUT_OF_MEMORY" }));
 });
