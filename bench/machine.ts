@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { cpus, loadavg, release, totalmem, type } from "node:os";
+import { cpus, loadavg, release, totalmem, type, version } from "node:os";
 
 /** Processor, cores, memory, system, kernel, Node, and a setting that slows Node's start. */
 export function describeMachine(): string {
@@ -35,5 +35,5 @@ export function processMs(pid: number | undefined): number {
 function systemName(): string {
   const path = "/etc/os-release";
   const known = existsSync(path) ? /^PRETTY_NAME="(.*)"$/m.exec(readFileSync(path, "utf8")) : null;
-  return known?.[1] ?? "unknown system";
+  return known?.[1] ?? `${process.platform} ${version()}`;
 }

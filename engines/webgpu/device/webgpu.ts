@@ -12,6 +12,7 @@ export interface Adapter {
     isFallbackAdapter: boolean;
   };
   readonly limits: Readonly<Record<string, number>>;
+  readonly features: Iterable<string>;
   requestDevice: (options: { requiredLimits: Record<string, number> }) => Promise<GpuDevice>;
 }
 
