@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { importX } from "eslint-plugin-import-x";
 import vue from "eslint-plugin-vue";
@@ -42,11 +43,10 @@ const SHARED_FOLDERS = [
   ...["families", "lora", "gguf", "checkpoint", "export", "training"],
 ];
 
-/** The embedded engine's folders for training; each may import those before it. */
-const TRAINING_FOLDERS = ["kernels", "ops", "model", "step", "train"];
+/** A backend's folders; each may import those before it. */
+const BACKEND_FOLDERS = ["device", "kernels", "ops", "model", "step", "train"];
 
-/** The WebGPU engine's folders; each may import those before it. */
-const WEBGPU_FOLDERS = ["device", "kernels", "ops", "model", "step", "train"];
+const BACKENDS = readdirSync("engines").filter((engine) => existsSync(`engines/${engine}/ops`));
 
 /** Forbids each folder to import a later one. */
 function oneWay(parent, folders) {
@@ -86,8 +86,7 @@ const ZONES = [
     message: "Models must work without the driver of a job.",
   },
   ...oneWay("./engines", SHARED_FOLDERS),
-  ...oneWay("./engines/embedded", TRAINING_FOLDERS),
-  ...oneWay("./engines/webgpu", WEBGPU_FOLDERS),
+  ...BACKENDS.flatMap((engine) => oneWay(`./engines/${engine}`, BACKEND_FOLDERS)),
   {
     target: SHARED_FOLDERS.map((folder) => `./engines/${folder}/**`),
     from: `./engines/!(${SHARED_FOLDERS.join("|")})/**/*.{ts,json}`,

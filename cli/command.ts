@@ -3,6 +3,7 @@ import * as commander from "commander";
 import { LAST_PORT } from "../protocol/address.ts";
 import type { TemplateKwargs } from "../protocol/chat.ts";
 import { problemOfKwargs } from "../protocol/chatFaults.ts";
+import { TRAINING_ENGINES } from "../protocol/engineOptions.ts";
 import { messageOf } from "../protocol/error.ts";
 import { QUANTIZED_TYPES } from "../protocol/exportFormat.ts";
 import { SAMPLING } from "../protocol/infer.ts";
@@ -95,8 +96,8 @@ export function parseAlias(text: string, before = new Map<string, string>()): Ma
 export function parseAnswering(name: string): "llama" {
   if (name === "llama") return name;
   throw new commander.InvalidArgumentError(
-    name === "webgpu"
-      ? "webgpu only trains. Leave out --engine to answer on the CPU, or choose llama."
+    TRAINING_ENGINES.some((engine) => engine === name)
+      ? `kit serve doesn't run ${name}(). Leave out --engine: the engine that trained the model answers, or the embedded one if that only trains.`
       : "It must be llama.",
   );
 }

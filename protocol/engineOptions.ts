@@ -1,5 +1,8 @@
 import type { GgufType } from "./exportFormat.ts";
 
+/** Functions of `kit/engines` that return an engine for training. */
+export const TRAINING_ENGINES = ["webgpu", "python", "ray"] as const;
+
 /** Options of `python()`, all optional, named as in `TrainingArguments`. */
 export interface PythonOptions {
   /**

@@ -1,6 +1,6 @@
 // Bundles each entry point in place, because Node takes about a millisecond to load a module, and `kit start`
 // would load 230. The modules stay beside the bundles, for tests. Part of `npm run build`.
-import { chmodSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, readdirSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -14,11 +14,11 @@ const outDir = slashed(realpathSync(process.argv[2] ?? "dist"));
 /** Entry points that one process loads together. They share chunks, so that each module exists once. */
 const MAIN = ["cli/kit", "sdk/index", "sdk/engines", "sdk/metrics"];
 /** Entry points of the leading threads, which share one chunk. */
-const LEADERS = [
-  "engines/embedded/train/trainWorker",
-  "engines/embedded/infer/inferWorker",
-  "engines/webgpu/train/trainWorker",
-];
+const LEADERS = readdirSync(`${outDir}/engines`)
+  .flatMap((engine) =>
+    ["train/trainWorker", "infer/inferWorker"].map((name) => `engines/${engine}/${name}`),
+  )
+  .filter((name) => existsSync(`${outDir}/${name}.js`));
 /** Entry points of the helper threads, one file each. */
 const HELPERS = ["engines/embedded/step/helperWorker", "engines/embedded/infer/decoderWorker"];
 

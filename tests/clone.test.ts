@@ -19,7 +19,6 @@ const OTHER_ENTRIES = [
   ...["sdk/index", "sdk/engines", "sdk/metrics", "engines/embedded/train/trainWorker"],
   ...["engines/embedded/step/helperWorker", "engines/embedded/infer/inferWorker"],
   ...["engines/embedded/infer/decoderWorker", "engines/python/grammar"],
-  "engines/webgpu/train/trainWorker",
 ];
 
 const says = (word: string) => `console.log("${word}");\n`;

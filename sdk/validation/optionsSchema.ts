@@ -5,6 +5,7 @@ import {
   type HubDataset,
   DATASET_TYPES,
 } from "../../protocol/dataset.ts";
+import { TRAINING_ENGINES } from "../../protocol/engineOptions.ts";
 import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import {
@@ -203,9 +204,9 @@ const engine = v.looseObject(
 function expectedEngine(input: unknown): string {
   const name = typeof input === "function" ? input.name : input;
   if (name === "embedded") return "omitted for the embedded engine";
-  if (name !== "python" && name !== "ray" && name !== "webgpu")
-    return "an engine: { name, prepare, check, train, load }";
-  return `${name}(), with import { ${name} } from "kit/engines"`;
+  const engine = TRAINING_ENGINES.find((one) => one === name);
+  if (!engine) return "an engine: { name, prepare, check, train, load }";
+  return `${engine}(), with import { ${engine} } from "kit/engines"`;
 }
 
 function plainOptions() {

@@ -56,7 +56,7 @@ describe("kit", () => {
     [["start", "--project"], /argument missing/],
     [
       ["serve", "--engine", "webgpu"],
-      /webgpu only trains\. Leave out --engine to answer on the CPU/,
+      /kit serve doesn't run webgpu\(\)\. Leave out --engine: the engine that trained/,
     ],
     [
       ["ui", "--port", "http"],

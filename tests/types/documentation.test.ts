@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import * as engines from "kit/engines";
 import ts from "typescript";
 import { describe, expect, it, test } from "vitest";
 import { OPTIONS, compile } from "./compiler.ts";
@@ -6,6 +7,7 @@ import { OPTIONS, compile } from "./compiler.ts";
 const ENTRIES = ["index", "engines", "metrics"].map((name) =>
   resolve(import.meta.dirname, `../../dist/sdk/${name}.d.ts`),
 );
+const ENGINES = Object.keys(engines);
 const program = ts.createProgram(ENTRIES, OPTIONS);
 const checker = program.getTypeChecker();
 
@@ -85,7 +87,7 @@ describe("the public surface", () => {
   });
 
   it.each([
-    ...["createTrainer", "createKit", "loadModel", "webgpu", "python", "ray", "llama"],
+    ...["createTrainer", "createKit", "loadModel", ...ENGINES],
     ...["LoadedModel.infer", "Infer"],
     ...["Trainer.wait", "Trainer.cancel", "Artifact.fetch", "TrainerOptions.abortSignal"],
     "TrainerOptions.evaluate",
@@ -103,11 +105,11 @@ function completed(example: string, name: string): string {
   return `
 import type { Artifact, Infer, Trainer } from "kit";
 import { createKit, createTrainer, loadModel } from "kit";
-import { llama, python, ray, webgpu } from "kit/engines";
+import { ${ENGINES.join(", ")} } from "kit/engines";
 import { exactMatch, jsonFields, labels, validJson } from "kit/metrics";
 declare const [dataset, trainer, artifact, infer]: [
   { type: "jsonl"; path: string }, Trainer, Artifact, Infer];
-void [createKit, createTrainer, loadModel, llama, python, ray, webgpu, exactMatch, jsonFields, labels, validJson, dataset, trainer, artifact, infer];
+void [createKit, createTrainer, loadModel, ${ENGINES.join(", ")}, exactMatch, jsonFields, labels, validJson, dataset, trainer, artifact, infer];
 {
 ${isPart ? `createTrainer({ name: "tiny", dataset, ${options} });` : example.replaceAll(/^import .*$/gm, "").replace("export default", "void")}
 }`;

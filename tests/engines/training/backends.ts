@@ -1,9 +1,27 @@
 import { locateModel } from "../../../engines/checkpoint/locateModel.ts";
+import type * as backend from "../../../engines/embedded/train/backend.ts";
+import type { PlanBackend } from "../../../engines/training/backend.ts";
 import { train } from "../../../engines/training/train.ts";
+import { webgpuBackend } from "../../../engines/webgpu/train/backend.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
+import { builtModule } from "../embedded/built.ts";
 import { dataOf, run } from "../embedded/run.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
+import { HAS_WEBGPU, testDevice } from "../webgpu/device.ts";
 import { plainBackend } from "./plainBackend.ts";
+
+const { embeddedBackend } = await builtModule<typeof backend>("train/backend.js");
+
+/** On this thread. */
+export const EXACT_BACKENDS: [name: string, PlanBackend][] = [
+  ["the embedded engine", embeddedBackend({ threads: 1, initWorkers() {} })],
+  ["plain arrays", plainBackend],
+];
+
+/** Also those on which a sequence's last digits depend on its place in the batch. */
+export const PLAN_BACKENDS = [...EXACT_BACKENDS];
+if (HAS_WEBGPU)
+  PLAN_BACKENDS.push(["WebGPU", async (run) => webgpuBackend(await testDevice())(run)]);
 
 type Train = typeof run;
 

@@ -1,34 +1,21 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type * as backend from "../../../engines/embedded/train/backend.ts";
 import { resolveModel } from "../../../engines/families/modelSource.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import type { PlanBackend } from "../../../engines/training/backend.ts";
 import { train } from "../../../engines/training/train.ts";
-import { webgpuBackend } from "../../../engines/webgpu/train/backend.ts";
 import type { EngineEvent, EventData } from "../../../protocol/event.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
-import { builtModule } from "../embedded/built.ts";
 import { difference, numbers } from "../embedded/kernels/team.ts";
 import { type Sizes, learnerOf } from "../embedded/learner.ts";
 import { dataOf, tinyConfig } from "../embedded/run.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, tinySequences, tinyWeights } from "../embedded/tiny.ts";
-import { HAS_WEBGPU, testDevice } from "../webgpu/device.ts";
-import { plainBackend } from "./plainBackend.ts";
+import { EXACT_BACKENDS, PLAN_BACKENDS } from "./backends.ts";
 import { learns } from "./preferences.ts";
 
-const { embeddedBackend } = await builtModule<typeof backend>("train/backend.js");
-
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "v_proj", "down_proj"] };
-const BACKENDS: [string, PlanBackend][] = [
-  ["the embedded engine", embeddedBackend({ threads: 1, initWorkers() {} })],
-  ["plain arrays", plainBackend],
-];
-/** On WebGPU, a sequence's last digits depend on its place in the batch. */
-const ALL = [...BACKENDS];
-if (HAS_WEBGPU) ALL.push(["WebGPU", webgpuBackend(await testDevice())]);
 type Log = EventData["training.log"];
 
 async function logsOf(
@@ -56,7 +43,7 @@ function figures(logs: Log[]): number[] {
   );
 }
 
-describe.each(ALL)("pairs on %s", (_, planBackend) => {
+describe.each(PLAN_BACKENDS)("pairs on %s", (_, planBackend) => {
   test("begin at ln 2, become preferred, and log their metrics, on held-out rows too", async () => {
     const data = { ...learns("dpo"), evalSplit: 0.25, evalSteps: 4 };
     const { logs } = await logsOf(planBackend, { ...data, gradientAccumulationSteps: 2 });
@@ -74,7 +61,7 @@ describe.each(ALL)("pairs on %s", (_, planBackend) => {
   });
 });
 
-describe.each(BACKENDS)("%s", (_, planBackend) => {
+describe.each(EXACT_BACKENDS)("%s", (_, planBackend) => {
   test.each([
     ["pairs", "dpo", LORA],
     ["judged answers", "kto", LORA],
@@ -107,7 +94,7 @@ test.each([
 ] as const)("all backends log the same figures of %s", async (_what, type, lora) => {
   const data = { ...(type && learns(type)), lora };
   const [embedded, ...others] = await Promise.all(
-    ALL.map(([, planBackend]) => logsOf(planBackend, data)),
+    PLAN_BACKENDS.map(([, planBackend]) => logsOf(planBackend, data)),
   );
   for (const { logs } of others)
     expect(difference(figures(embedded!.logs), figures(logs))).toBeLessThan(1e-4);
