@@ -9,8 +9,8 @@ import { gatedUnit } from "../ops/gatedUnit.ts";
 import { planHead } from "../ops/head.ts";
 import { headNorm } from "../ops/headNorm.ts";
 import { linear } from "../ops/linear.ts";
-import { norm } from "../ops/norm.ts";
-import type { Activation, OutputHead } from "../ops/operation.ts";
+import { type NormOptions, norm } from "../ops/norm.ts";
+import type { Activation, Graph, OutputHead } from "../ops/operation.ts";
 import { rope } from "../ops/rope.ts";
 import { select } from "../ops/select.ts";
 import { type GraphOptions, type GraphPlan, createGraph } from "./graph.ts";
@@ -28,26 +28,10 @@ export interface ModelPlan extends GraphPlan {
 export function planModel(arrays: Arrays, d: Dimensions, options: GraphOptions): ModelPlan {
   const { graph, plan } = createGraph(arrays, options);
   const { build, hasCenteredNorms: isCentered = false } = familyOf(d);
-  const norms = { epsilon: d.epsilon, isCentered };
-  let head: OutputHead = { loss: [], backward: () => [] };
-  const layers: Layers<Activation> = {
-    embedding: (table, vocabulary, width, factor = 1) =>
-      embedding(graph, table, { vocabulary, width, factor, isTied: d.tied }),
-    norm: (x, name, residual) => norm(graph, x, { ...norms, name, residual }),
-    linear: (x, linears, residual) => linear(graph, x, linears, residual),
-    headNorm: (qkv, heads, weights) => headNorm(graph, qkv, { ...heads, ...norms }, weights),
-    rope: (qkv, heads, scaling) => rope(graph, qkv, heads, scaling),
-    attention: (qkv, heads, scores) => attention(graph, qkv, heads, scores),
-    swiglu: (gateUp) => gatedUnit(graph, gateUp, "swiglu"),
-    geglu: (gateUp) => gatedUnit(graph, gateUp, "geglu"),
-    select: (x) => select(graph, x),
-    head(x, weight, vocabulary) {
-      head = planHead(graph, x, weight, vocabulary);
-    },
-  };
+  const { layers, head } = createLayers(graph, { ...d, isCentered });
   build(layers, d);
   const backward = (adds: boolean) => [
-    ...head.backward(adds),
+    ...head().backward(adds),
     ...plan.segments
       .toReversed()
       .flatMap((segment) => [
@@ -60,9 +44,34 @@ export function planModel(arrays: Arrays, d: Dimensions, options: GraphOptions):
     forward: plan.segments.flatMap(({ operations }) =>
       operations.flatMap(({ forward }) => forward),
     ),
-    loss: head.loss,
+    loss: head().loss,
     backward: cachedByFlag(backward),
   };
+}
+
+/** The operations that families list, added to a graph. */
+export function createLayers(
+  graph: Graph,
+  { epsilon, isCentered, tied: isTied }: NormOptions & Pick<Dimensions, "tied">,
+) {
+  const norms = { epsilon, isCentered };
+  let planned: OutputHead = { loss: [], backward: () => [] };
+  const layers: Layers<Activation> = {
+    embedding: (table, vocabulary, width, factor = 1) =>
+      embedding(graph, table, { vocabulary, width, factor, isTied }),
+    norm: (x, name, residual) => norm(graph, x, { ...norms, name, residual }),
+    linear: (x, linears, residual) => linear(graph, x, linears, residual),
+    headNorm: (qkv, heads, weights) => headNorm(graph, qkv, { ...heads, ...norms }, weights),
+    rope: (qkv, heads, scaling) => rope(graph, qkv, heads, scaling),
+    attention: (qkv, heads, scores) => attention(graph, qkv, heads, scores),
+    swiglu: (gateUp) => gatedUnit(graph, gateUp, "swiglu"),
+    geglu: (gateUp) => gatedUnit(graph, gateUp, "geglu"),
+    select: (x) => select(graph, x),
+    head(x, weight, vocabulary) {
+      planned = planHead(graph, x, weight, vocabulary);
+    },
+  };
+  return { layers, head: () => planned };
 }
 
 function recomputed({ operations, recompute }: GraphPlan["segments"][number]): Dispatch[] {

@@ -10,12 +10,18 @@ export interface Parameter {
 }
 
 /** A row for each token, and its gradient. */
-interface Rows {
+export interface Rows {
   rows: number[][];
   grads: number[][];
 }
 
 interface Options {
+  tokens: readonly number[];
+  /** Positions whose next token is wanted. */
+  selected: readonly number[];
+  epsilon: number;
+  /** Whether norms multiply by 1 + weight. */
+  hasCenteredNorms?: boolean;
   parameter: (name: string) => Parameter | undefined;
   /** Of LoRA; 0 without. */
   scale: number;
@@ -23,16 +29,34 @@ interface Options {
 
 /**
  * The operations of every family on plain arrays, for one sequence.
- * @param selected positions whose next token is wanted
  * @returns the selected positions' logits, and a function that takes their gradients back
  */
 export function runPlainly(
   d: Dimensions,
   tokens: readonly number[],
   selected: readonly number[],
-  { parameter, scale }: Options,
+  options: Pick<Options, "parameter" | "scale">,
 ): { logits: number[][]; backward: (grads: readonly number[][]) => void } {
   const { hasCenteredNorms = false, build } = familyOf(d);
+  const { epsilon } = d;
+  const plain = createPlainLayers({ ...options, tokens, selected, epsilon, hasCenteredNorms });
+  build(plain.layers, d);
+  const logits = plain.logits();
+  return {
+    logits: logits.rows,
+    backward: (of) => plain.backward(logits, of),
+  };
+}
+
+/** Operations that remember how to take gradients back. */
+export function createPlainLayers({
+  tokens,
+  selected,
+  epsilon,
+  hasCenteredNorms = false,
+  parameter,
+  scale,
+}: Options) {
   const backs: (() => void)[] = [];
   let logits: Rows | undefined;
 
@@ -93,7 +117,7 @@ export function runPlainly(
     const weight = parameter(name)!;
     const by = Array.from(weight.data, (value) => value + (hasCenteredNorms ? 1 : 0));
     const scales = x.rows.map(
-      (row) => 1 / Math.sqrt(sum(row.map((value) => value * value)) / row.length + d.epsilon),
+      (row) => 1 / Math.sqrt(sum(row.map((value) => value * value)) / row.length + epsilon),
     );
     const rows = x.rows.map((row, t) => row.map((value, i) => value * scales[t]! * by[i]!));
     return made(rows, (grads) =>
@@ -238,12 +262,16 @@ export function runPlainly(
     },
   };
 
-  build(layers, d);
-  if (!logits) throw new Error("the model has no head");
-  const { rows, grads } = logits;
   return {
-    logits: rows,
-    backward(of) {
+    layers,
+    /** What an operation reads. */
+    input: (rows: number[][]) => made(rows, () => {}),
+    logits(): Rows {
+      if (!logits) throw new Error("the model has no head");
+      return logits;
+    },
+    /** Takes a result's gradients back to all that it was made of. */
+    backward({ grads }: Rows, of: readonly number[][]): void {
       of.forEach((grad, t) => addRow(grads[t]!, grad));
       for (const back of backs.toReversed()) back();
     },

@@ -1,0 +1,75 @@
+import { ADAMW, clipScale } from "../../../../engines/training/backend.ts";
+import { createArrays, wholeSlice } from "../../../../engines/webgpu/device/array.ts";
+import type { Device } from "../../../../engines/webgpu/device/device.ts";
+import { SUM_SHARE } from "../../../../engines/webgpu/kernels/optimizer.ts";
+import { TRAINED_ARRAYS, type TrainedPage } from "../../../../engines/webgpu/model/tensors.ts";
+import { planOptimizer, stepScalars } from "../../../../engines/webgpu/step/optimizer.ts";
+import { numbers } from "../../numbers.ts";
+import type { Results } from "./operation.ts";
+import type { Change } from "./shuffled.ts";
+
+/** Words of pages: less than a workgroup, more, and more than a share of the sums. */
+const PAGES = [1, 63, 257, SUM_SHARE + 1];
+const [STEP, RATE, WEIGHT_DECAY, MAX_NORM] = [3, 0.1, 0.5, 1];
+
+const isDecayed = (page: number) => page % 2 === 1;
+/** A page's numbers; second moments aren't negative. */
+const dataOf = (page: number, array: number) =>
+  numbers(PAGES[page]!, 10 * page + array).map(array === 3 ? Math.abs : Number);
+const NORM = Math.sqrt(
+  PAGES.flatMap((_, page) => [...dataOf(page, 1)]).reduce((sum, value) => sum + value * value, 0),
+);
+
+/** Sums of the gradients' squares, and a step of AdamW with clipping. */
+export const OPTIMIZER = {
+  name: `sums of squares and AdamW of ${PAGES.join()} numbers`,
+
+  async found(device: Device, change: Change): Promise<Results> {
+    const arrays = createArrays();
+    const pages = PAGES.map((words, page) => {
+      // Some more, that are NaN.
+      const made = TRAINED_ARRAYS.map((name) => [name, arrays.add("weights", words + 3)]);
+      return { ...Object.fromEntries(made), words, decays: isDecayed(page) } as TrainedPage;
+    });
+    const plan = planOptimizer(arrays, pages, { weightDecay: WEIGHT_DECAY });
+    await device.allocate(arrays.arrays);
+    for (const array of arrays.arrays)
+      device.write(array, 0, new Float32Array(array.words).fill(NaN));
+    pages.forEach((page, i) =>
+      TRAINED_ARRAYS.forEach((name, array) => device.write(page[name], 0, dataOf(i, array))),
+    );
+    device.write(plan.scalars, 0, stepScalars(STEP, RATE, NORM, MAX_NORM));
+    device.setBatch({ tokens: 0, selected: 0, sequences: 0, distinct: 0 });
+    device.run([...plan.sumSquares, ...plan.update].map(change));
+    const written = pages.flatMap((page) => TRAINED_ARRAYS.map((name) => page[name]));
+    const read = await device.read([plan.sums, ...written].map(wholeSlice));
+    return Object.fromEntries(read.map((values, i) => [`array ${i}`, values]));
+  },
+
+  wanted(): Results {
+    const { beta1, beta2, epsilon } = ADAMW;
+    const sums = PAGES.flatMap((words, page) =>
+      Array.from({ length: Math.ceil(words / SUM_SHARE) }, (_, share) =>
+        dataOf(page, 1)
+          .subarray(share * SUM_SHARE, (share + 1) * SUM_SHARE)
+          .reduce((sum, value) => sum + value * value, 0),
+      ),
+    );
+    const updated = PAGES.flatMap((_, page) => {
+      const [weights, gradients, first, second] = TRAINED_ARRAYS.map((_, array) =>
+        Array.from(dataOf(page, array)),
+      ) as [number[], number[], number[], number[]];
+      gradients.forEach((gradient, i) => {
+        const g = clipScale(NORM, MAX_NORM) * gradient;
+        first[i] = beta1 * first[i]! + (1 - beta1) * g;
+        second[i] = beta2 * second[i]! + (1 - beta2) * g * g;
+        const m = first[i] / (1 - beta1 ** STEP);
+        const v = second[i] / (1 - beta2 ** STEP);
+        weights[i]! *= 1 - (isDecayed(page) ? RATE * WEIGHT_DECAY : 0);
+        weights[i]! -= (RATE * m) / (Math.sqrt(v) + epsilon);
+      });
+      return [weights, gradients, first, second];
+    });
+    return Object.fromEntries([sums, ...updated].map((values, i) => [`array ${i}`, values]));
+  },
+};
