@@ -130,5 +130,5 @@ function zeros(weights: Weights): Weights {
 
 /** As a GPU's or another process's answer: later. */
 function tick(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }

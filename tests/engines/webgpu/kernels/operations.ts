@@ -12,7 +12,7 @@ function norm(lengths: number[], width: number, more: Partial<Operation> = {}): 
     lengths,
     widths: [width],
     tensors: { w: [width] },
-    build: (layers, x, residual) => layers.norm(x!, "w", isAdded ? residual : undefined),
+    build: (layers, x, residual) => layers.norm(x, "w", isAdded ? residual : undefined),
     ...more,
   };
 }
@@ -23,7 +23,7 @@ function headNorm(lengths: number[], heads: number, kvHeads: number, headDim: nu
     lengths,
     widths: [(heads + 2 * kvHeads) * headDim],
     tensors: { q: [headDim], k: [headDim] },
-    build: (layers, x) => layers.headNorm(x!, { heads, kvHeads, headDim }, { q: "q", k: "k" }),
+    build: (layers, x) => layers.headNorm(x, { heads, kvHeads, headDim }, { q: "q", k: "k" }),
   };
 }
 
@@ -48,7 +48,7 @@ function linear(
       ...(rank ? [["l0.lora_A.weight", [rank, inner]]] : []),
       ...(rank ? [["l0.lora_B.weight", [outs[0]!, rank]]] : []),
     ]) as Record<string, number[]>,
-    build: (layers, x, residual) => layers.linear(x!, linears, isAdded ? residual : undefined),
+    build: (layers, x, residual) => layers.linear(x, linears, isAdded ? residual : undefined),
     ...more,
   };
 }
@@ -58,7 +58,7 @@ function rope(lengths: number[], heads: number, kvHeads: number, headDim: number
     name: `rope ${lengths.join()}, ${heads}/${kvHeads} heads of ${headDim}`,
     lengths,
     widths: [(heads + 2 * kvHeads) * headDim],
-    build: (layers, x) => layers.rope(x!, { heads, kvHeads, headDim }, PLAIN as never),
+    build: (layers, x) => layers.rope(x, { heads, kvHeads, headDim }, PLAIN),
   };
 }
 
@@ -75,7 +75,7 @@ function attention(
     widths: [(heads + 2 * kvHeads) * headDim],
     magnitude: 3,
     build: (layers, x) =>
-      layers.attention(x!, { heads, kvHeads, headDim }, { queryScalar: headDim, window }),
+      layers.attention(x, { heads, kvHeads, headDim }, { queryScalar: headDim, window }),
   };
 }
 
@@ -85,7 +85,7 @@ function gated(kind: "swiglu" | "geglu", lengths: number[], width: number): Oper
     lengths,
     widths: [2 * width],
     magnitude: 60,
-    build: (layers, x) => layers[kind](x!),
+    build: (layers, x) => layers[kind](x),
   };
 }
 
@@ -94,7 +94,7 @@ function select(lengths: number[], width: number): Operation {
     name: `select ${lengths.join()} × ${width}`,
     lengths,
     widths: [width],
-    build: (layers, x) => layers.select(x!),
+    build: (layers, x) => layers.select(x),
   };
 }
 
@@ -121,55 +121,55 @@ function head(
   return {
     name: `head ${lengths.join()} × ${width} → ${vocabulary} ${JSON.stringify(more)}`,
     ...{ lengths, vocabulary, widths: [width], tensors: { w: [vocabulary, width] }, magnitude: 3 },
-    build: (layers, x) => layers.head(layers.select(x!), "w", vocabulary),
+    build: (layers, x) => layers.head(layers.select(x), "w", vocabulary),
     ...more,
   };
 }
 
 /** Every operation at sizes of less than a tile, of more than one, and around them. */
 export const OPERATIONS: readonly Operation[] = [
-  norm(ONE!, 1),
-  norm(FEW!, 65),
-  norm(MANY!, 3, { isResidual: true }),
-  norm(THREE!, 257, { isCentered: true }),
-  norm(SOME!, 63, { widths: [63, 63] }),
-  headNorm(THREE!, 3, 1, 6),
-  headNorm(SOME!, 2, 2, 66),
-  linear(ONE!, 1, [1]),
-  linear(THREE!, 63, [65, 3, 1], { maxWords: 24 * 63 }),
-  linear(MANY!, 3, [63]),
-  linear(FEW!, 65, [257], { widths: [65, 257] }),
-  linear(SOME!, 257, [3]),
-  linear(MANY!, 3, [17, 1], { type: "f32", rank: 1 }),
-  linear(FEW!, 66, [129, 5], { type: "bf16", rank: 3, widths: [66, 134], maxWords: 40 * 33 }),
-  linear(SOME!, 96, [70, 65], { type: "q8_0", rank: 17, maxWords: 40 * 27 }),
-  rope(ONE!, 1, 1, 2),
-  rope(FEW!, 3, 1, 66),
-  attention(ONE!, 1, 1, 2),
-  attention(FEW!, 4, 2, 6),
-  attention(SOME!, 2, 1, 34, 3),
-  attention(THREE!, 1, 1, 66),
+  norm(ONE, 1),
+  norm(FEW, 65),
+  norm(MANY, 3, { isResidual: true }),
+  norm(THREE, 257, { isCentered: true }),
+  norm(SOME, 63, { widths: [63, 63] }),
+  headNorm(THREE, 3, 1, 6),
+  headNorm(SOME, 2, 2, 66),
+  linear(ONE, 1, [1]),
+  linear(THREE, 63, [65, 3, 1], { maxWords: 24 * 63 }),
+  linear(MANY, 3, [63]),
+  linear(FEW, 65, [257], { widths: [65, 257] }),
+  linear(SOME, 257, [3]),
+  linear(MANY, 3, [17, 1], { type: "f32", rank: 1 }),
+  linear(FEW, 66, [129, 5], { type: "bf16", rank: 3, widths: [66, 134], maxWords: 40 * 33 }),
+  linear(SOME, 96, [70, 65], { type: "q8_0", rank: 17, maxWords: 40 * 27 }),
+  rope(ONE, 1, 1, 2),
+  rope(FEW, 3, 1, 66),
+  attention(ONE, 1, 1, 2),
+  attention(FEW, 4, 2, 6),
+  attention(SOME, 2, 1, 34, 3),
+  attention(THREE, 1, 1, 66),
   attention([31, 33, 1], 3, 1, 130, 32),
-  attention(MANY!, 1, 1, 2, 63),
+  attention(MANY, 1, 1, 2, 63),
   ...(["swiglu", "geglu"] as const).flatMap((kind) => [
-    gated(kind, ONE!, 1),
-    gated(kind, SOME!, 63),
-    gated(kind, THREE!, 257),
+    gated(kind, ONE, 1),
+    gated(kind, SOME, 63),
+    gated(kind, THREE, 257),
   ]),
-  select(ONE!, 3),
-  select(FEW!, 65),
-  embedding(ONE!, 1, 1),
-  embedding(MANY!, 65, 63, { maxWords: 24 * 63 }),
-  embedding(THREE!, 257, 257),
-  embedding(FEW!, 7, 34, { type: "bf16", maxWords: 2 * 17 }),
-  embedding(SOME!, 63, 32, { type: "q8_0" }),
+  select(ONE, 3),
+  select(FEW, 65),
+  embedding(ONE, 1, 1),
+  embedding(MANY, 65, 63, { maxWords: 24 * 63 }),
+  embedding(THREE, 257, 257),
+  embedding(FEW, 7, 34, { type: "bf16", maxWords: 2 * 17 }),
+  embedding(SOME, 63, 32, { type: "q8_0" }),
   {
-    ...embedding(FEW!, 65, 3, { isTied: true }),
+    ...embedding(FEW, 65, 3, { isTied: true }),
     build: (layers) => layers.head(layers.select(layers.embedding("w", 65, 3)), "w", 65),
   },
   head([3], 1, 1),
-  head(SOME!, 3, 257),
-  head(FEW!, 63, 65, { maxWords: 65 * 30 }),
-  head(MANY!, 2, 3, { type: "bf16" }),
-  head(THREE!, 32, 300, { type: "q8_0", maxWords: 101 * 9 }),
+  head(SOME, 3, 257),
+  head(FEW, 63, 65, { maxWords: 65 * 30 }),
+  head(MANY, 2, 3, { type: "bf16" }),
+  head(THREE, 32, 300, { type: "q8_0", maxWords: 101 * 9 }),
 ];

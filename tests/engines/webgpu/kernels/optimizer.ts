@@ -2,7 +2,7 @@ import { ADAMW, clipScale } from "../../../../engines/training/backend.ts";
 import { createArrays, wholeSlice } from "../../../../engines/webgpu/device/array.ts";
 import type { Device } from "../../../../engines/webgpu/device/device.ts";
 import { SUM_SHARE } from "../../../../engines/webgpu/kernels/optimizer.ts";
-import { TRAINED_ARRAYS, type TrainedPage } from "../../../../engines/webgpu/model/tensors.ts";
+import { type TrainedPage, TRAINED_ARRAYS } from "../../../../engines/webgpu/model/tensors.ts";
 import { planOptimizer, stepScalars } from "../../../../engines/webgpu/step/optimizer.ts";
 import { numbers } from "../../numbers.ts";
 import type { Results } from "./operation.ts";

@@ -9,19 +9,22 @@ export const unchanged: Change = (call) => call;
 const FEW = 64;
 
 /**
- * The same call with its threads and workgroups in another order, and with small workgroups where none shares memory. A
- * sum in shared memory depends on the number of its threads, so that number stays.
+ * The same call with its threads and workgroups in another order; with small workgroups where none shares memory, as a
+ * sum in shared memory depends on the number of its threads; and with more workgroups where a large count has some too
+ * many.
  */
 export const shuffled: Change = ({ kernel, grid, ...call }) => {
-  const isFree = !kernel.code.includes("var<workgroup>");
-  const sized = isFree
-    ? kernel.code.replaceAll(/\b256u/g, `${FEW}u`).replace("size(256)", `size(${FEW})`)
-    : kernel.code;
-  const more = isFree ? 256 / FEW : 1;
+  const { code } = kernel;
+  const isFree = !code.includes("var<workgroup>");
+  const sized = code.replaceAll(/\b256u/g, `${FEW}u`).replace("size(256)", `size(${FEW})`);
+  const more = code.includes("workgroupIndex(id, count)") ? 1 : 0;
   return {
     ...call,
-    kernel: { ...kernel, name: `${kernel.name} shuffled`, code: reordered(sized) },
-    grid: (batch) => grid(batch).map((size, i) => (i === 0 ? size * more : size)) as never as Grid,
+    kernel: { ...kernel, name: `${kernel.name} shuffled`, code: reordered(isFree ? sized : code) },
+    grid(batch): Grid {
+      const [x, y, z] = grid(batch);
+      return [isFree ? (x * 256) / FEW : x, y && y + more, z];
+    },
   };
 };
 
@@ -36,10 +39,11 @@ function reordered(code: string): string {
     .replace(`workgroup_id) ${id}:`, "workgroup_id) id_:")
     .replace("index) i:", "index) i_:")
     .replace(/\s*@builtin\(local_invocation_id\) l: vec3u,/, "");
+  const threads = Number(x) * Number(y);
   const lines = [
     `let ${id} = count - vec3u(1u) - id_;`,
     // An odd factor, so that every thread is somebody's.
-    `let i = (i_ * 77u + 13u) % ${Number(x) * Number(y)}u;`,
+    `let i = (i_ * 77u + ${threads / 2}u) % ${threads}u;`,
     ...(parameters.includes(" l:") ? [`let l = vec3u(i % ${x}u, i / ${x}u, 0u);`] : []),
   ];
   return code.replace(signature, `fn main(${renamed}${count}) {\n${lines.join("\n")}`);
