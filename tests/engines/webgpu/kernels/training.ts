@@ -49,6 +49,7 @@ export const TRAINING = {
   },
   async wanted(): Promise<Results> {
     const preparation = { config: OPTIONS, start: { shape: SHAPE } } as Preparation;
-    return train(await plainBackend(preparation).start(initial()));
+    const plan = await plainBackend(preparation);
+    return train(await plan.start(initial()));
   },
 };
