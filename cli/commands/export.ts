@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { canStore } from "../../disk/windowsName.ts";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { readJobFile } from "../../jobs/jobFile.ts";
 import { KitError } from "../../protocol/error.ts";
@@ -137,7 +138,8 @@ async function systemOf({ job }: SavedModel): Promise<string | undefined> {
 function nameOf(directory: string): string {
   const name = readJobFile(directory).file?.name ?? "";
   const allowed = name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[.-]+|[.-]+$/g, "");
-  return allowed || basename(directory).replace(/^\.+/, "") || "model";
+  const found = allowed || basename(directory).replace(/^\.+/, "") || "model";
+  return canStore(found) ? found : `${found}-model`;
 }
 
 /** A path that `kit infer` treats as a folder, not as a job id. */

@@ -3,6 +3,7 @@ import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { takeLock } from "../../disk/lock.ts";
 import { move } from "../../disk/move.ts";
+import { canStore } from "../../disk/windowsName.ts";
 import { KitError } from "../../protocol/error.ts";
 import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
 import { downloadFile } from "./fileDownload.ts";
@@ -23,10 +24,20 @@ export function createDownloader(
 
   /** Whether a file isn't in the cache. If it is there from another commit, links it. */
   function needsDownload(file: HubFile): boolean {
+    assertStorable(file);
     if (hasSize(join(directory, file.name), file)) return false;
     if (!hasSize(cache.blobPath(file.hash), file)) return true;
     cache.link(commit, file.name, file.hash);
     return false;
+  }
+
+  /** @throws KitError `CANNOT_WRITE` */
+  function assertStorable(file: HubFile): void {
+    if (file.name.split("/").every(canStore)) return;
+    throw new KitError(
+      "CANNOT_WRITE",
+      `Windows can't store ${file.name} of ${repo}. Download it under another name, or use WSL.`,
+    );
   }
 
   async function fetchAll(files: HubFile[], onBytes: (bytes: number) => void): Promise<void> {

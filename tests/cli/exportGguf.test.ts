@@ -55,6 +55,15 @@ test("a hidden folder's model is exported under a visible name, which the comman
   expect(stdout).toContain("ollama create my-model -f './my model-gguf/Modelfile' && ");
 });
 
+test("a model that Windows would take for a device is exported under another name there", async () => {
+  const project = createModels();
+  renameSync(join(project, "model"), join(project, "con"));
+  const onWindows = "Object.defineProperty(process,'platform',{value:'win32'})";
+  const NODE_OPTIONS = `--import=data:text/javascript,${onWindows}`;
+  const { stdout } = await runKit(project, ["export", "./con"], { NODE_OPTIONS });
+  expect(stdout).toContain("exported to con-model, ");
+});
+
 test("kit serve answers from a GGUF file as kit infer does", async () => {
   const project = createModels();
   await runKit(project, ["export", "./model", "to", "--format", "gguf"]);

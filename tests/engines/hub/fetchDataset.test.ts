@@ -1,12 +1,17 @@
 import { execFile } from "node:child_process";
-import { readFileSync, readdirSync } from "node:fs";
+import fs, { readFileSync, readdirSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { fetchDataset } from "../../../engines/hub/fetchDataset.ts";
+import { openCache } from "../../../engines/hub/hubCache.ts";
+import type { HubRequest } from "../../../engines/hub/hubRequest.ts";
 import { hubSettings } from "../../../engines/hub/hubSettings.ts";
+import { createDownloader } from "../../../engines/hub/repoDownload.ts";
 import type { HubSplit } from "../../../protocol/dataset.ts";
 import { type Hub, type HubRepo, startHub } from "../../hub/server.ts";
+import { usePlatform } from "../../windowsDisk.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 
@@ -61,6 +66,41 @@ test("the hub's Parquet files of a split come to the shared cache, and no others
   const asked = hub.requests.length;
   await fetch();
   expect(hub.requests).toHaveLength(asked + 1);
+});
+
+test("where links need a right, as on Windows, files come to the cache without them, once", async () => {
+  const hub = await hubOf();
+  const { home, fetch } = cacheOf(hub);
+  const link = vi.spyOn(fs, "symlinkSync").mockImplementation(() => {
+    throw Object.assign(new Error("EPERM: symlink"), { code: "EPERM" });
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    link.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const { paths } = await fetch();
+  expect(contents(paths)).toEqual(["PAR1 first", "PAR1 second"]);
+  expect(readdirSync(join(home, "hub/datasets--org--data/blobs"))).toEqual([]);
+  const asked = hub.requests.length;
+  expect((await fetch()).paths).toEqual(paths);
+  expect(hub.requests).toHaveLength(asked + 1);
+});
+
+test.each([
+  "a:b/0.parquet",
+  "default/aux.parquet",
+  "default/con",
+  "default/x.",
+  "default/a?.jsonl",
+])("%s is refused on Windows, which would write to something else", async (name) => {
+  usePlatform("win32");
+  const request = { name: { repoType: "dataset", repo: NAME, revision: "main" } } as HubRequest;
+  const cache = openCache(scratchDirectory(), request.name);
+  const { fetch } = createDownloader(request, "0".repeat(40), cache, () => undefined);
+  await expect(fetch([{ name, size: 2, hash: "0".repeat(40) }])).rejects.toThrow(
+    `Windows can't store ${name} of org/data.`,
+  );
 });
 
 test("with a revision the repository's own files are read", async () => {
