@@ -7,15 +7,20 @@ import { createProject } from "./project.ts";
 const KILL_TREE = `end() { for child in $(ps -o pid= --ppid "$1"); do end "$child"; done; kill -KILL "$1"; }
 end "$2"`;
 
+/** Makes this process take its system for another until the test has finished. */
+export function simulatePlatform(value: NodeJS.Platform): void {
+  const own = Object.getOwnPropertyDescriptor(process, "platform")!;
+  Object.defineProperty(process, "platform", { ...own, value });
+  onTestFinished(() => void Object.defineProperty(process, "platform", own));
+}
+
 /**
  * Makes this process take its system for Windows until the test has finished: it has no process groups, and each
  * signal but 0 terminates.
  * @param programs shell scripts in place of programs, by their paths in System32
  */
 export function simulateWindows(programs: Record<string, string> = {}): void {
-  const platform = Object.getOwnPropertyDescriptor(process, "platform")!;
-  Object.defineProperty(process, "platform", { ...platform, value: "win32" });
-  onTestFinished(() => void Object.defineProperty(process, "platform", platform));
+  simulatePlatform("win32");
 
   const root = createProject();
   const scripts = { "taskkill.exe": KILL_TREE, ...programs };

@@ -2,15 +2,9 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { dirname } from "node:path";
 import { onTestFinished, vi } from "vitest";
+import { simulatePlatform } from "./windows.ts";
 
 const { O_ACCMODE, O_NOFOLLOW, O_RDONLY } = { ...fs.constants, O_ACCMODE: 3 };
-
-/** Until the test has finished, the system seems to be another. */
-export function usePlatform(value: NodeJS.Platform): void {
-  const own = Object.getOwnPropertyDescriptor(process, "platform")!;
-  Object.defineProperty(process, "platform", { ...own, value });
-  onTestFinished(() => void Object.defineProperty(process, "platform", own));
-}
 
 /**
  * Until the test has finished, the disk is as Node finds it on Windows: it doesn't replace a file that is open,
@@ -57,7 +51,7 @@ export function useWindowsDisk(onPause: () => void = () => {}): void {
       fsyncSync(file);
     },
   });
-  usePlatform("win32");
+  simulatePlatform("win32");
   const wait = vi.spyOn(Atomics, "wait").mockImplementation(() => {
     onPause();
     return "timed-out";

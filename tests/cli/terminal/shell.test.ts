@@ -2,7 +2,7 @@ import { posix, win32 } from "node:path";
 import { expect, test } from "vitest";
 import { shellWord } from "../../../cli/terminal/shell.ts";
 import { pathInside } from "../../../jobs/paths.ts";
-import { usePlatform } from "../../windowsDisk.ts";
+import { simulatePlatform } from "../../windows.ts";
 
 test.each([
   ["linux", "data/train.jsonl", "data/train.jsonl"],
@@ -12,7 +12,7 @@ test.each([
   ["win32", String.raw`C:\My models`, String.raw`"C:\My models"`],
   ["win32", 'say "hi"', String.raw`"say \"hi\""`],
 ] as const)("on %s, a shell takes %s as %s", (platform, word, quoted) => {
-  usePlatform(platform);
+  simulatePlatform(platform);
   expect(shellWord(word)).toBe(quoted);
 });
 

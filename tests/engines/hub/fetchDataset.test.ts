@@ -11,7 +11,7 @@ import { hubSettings } from "../../../engines/hub/hubSettings.ts";
 import { createDownloader } from "../../../engines/hub/repoDownload.ts";
 import type { HubSplit } from "../../../protocol/dataset.ts";
 import { type Hub, type HubRepo, startHub } from "../../hub/server.ts";
-import { usePlatform } from "../../windowsDisk.ts";
+import { simulatePlatform } from "../../windows.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 
@@ -94,11 +94,11 @@ test.each([
   "default/x.",
   "default/a?.jsonl",
 ])("%s is refused on Windows, which would write to something else", async (name) => {
-  usePlatform("win32");
+  simulatePlatform("win32");
   const request = { name: { repoType: "dataset", repo: NAME, revision: "main" } } as HubRequest;
   const cache = openCache(scratchDirectory(), request.name);
-  const { fetch } = createDownloader(request, "0".repeat(40), cache, () => undefined);
-  await expect(fetch([{ name, size: 2, hash: "0".repeat(40) }])).rejects.toThrow(
+  const downloader = createDownloader(request, "0".repeat(40), cache, () => undefined);
+  await expect(downloader.fetch([{ name, size: 2, hash: "0".repeat(40) }])).rejects.toThrow(
     `Windows can't store ${name} of org/data.`,
   );
 });

@@ -12,7 +12,7 @@ import { parseMessage } from "../../../engines/python/messages.ts";
 import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
 import { createProject } from "../../project.ts";
 import { ENDLESS, awaited, createTinyTrainer, enterProject, statusOf } from "../../sdk/project.ts";
-import { usePlatform } from "../../windowsDisk.ts";
+import { simulatePlatform } from "../../windows.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 import { ENGINE_FOLDER, ENV, PYTHON, createPythonEngine, hasPython } from "./environment.ts";
 
@@ -99,7 +99,7 @@ describe("an interpreter is found", () => {
   });
 
   it("on Windows, where it has other names, and the PATH is called Path", () => {
-    usePlatform("win32");
+    simulatePlatform("win32");
     const project = createProject({});
     const add = (name: string) => {
       mkdirSync(dirname(join(project, name)), { recursive: true });
