@@ -1,5 +1,6 @@
 import type { MessagePort, Worker } from "node:worker_threads";
 import { missingFile } from "../../disk/ownFile.ts";
+import type { TrainOptions } from "../../protocol/engine.ts";
 import {
   type ErrorCode,
   type RequestFault,
@@ -78,6 +79,46 @@ export function toFailure(error: unknown, purpose: Purpose): Failure {
     message: `The engine failed: ${message}. Run again with DEBUG=kit to see where.`,
     stack,
   };
+}
+
+/** What a training or a check reports to, and what ends it. */
+export type TrainListeners = Pick<TrainOptions, "onEvent" | "onNote"> & {
+  signal?: AbortSignal | undefined;
+};
+
+/**
+ * Passes on messages until the last one.
+ * @param listen gets a function for messages, and one for an error of what sends them
+ * @returns the result of a check
+ */
+export function outcomeOf(
+  { signal, onEvent, onNote }: TrainListeners,
+  listen: (onMessage: (message: TrainMessage) => void, fail: (error: Error) => void) => void,
+): Promise<TrainingCheck | undefined> {
+  return new Promise((resolve, reject) => {
+    let settled = false;
+    const settle = (end: () => void) => {
+      if (settled) return;
+      settled = true;
+      signal?.removeEventListener("abort", onAbort);
+      end();
+    };
+    const fail = (error: Error) => settle(() => reject(error));
+    const onAbort = () => fail(signal?.reason as Error);
+    if (signal?.aborted) return onAbort();
+    signal?.addEventListener("abort", onAbort);
+    listen((message) => {
+      if (settled) return;
+      if (message.type === "done") return settle(() => resolve(message.check));
+      if (message.type === "failed") return fail(fromFailure(message.failure));
+      try {
+        if (message.type === "note") onNote?.(message.text);
+        else onEvent(message.event);
+      } catch (error) {
+        fail(error instanceof Error ? error : new Error(String(error)));
+      }
+    }, fail);
+  });
 }
 
 /**

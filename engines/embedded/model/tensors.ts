@@ -1,4 +1,5 @@
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
+import { planUpdates } from "../../lora/updateMatrices.ts";
 import { bytesOf, isBlockType } from "../../modelFiles/numberTypes.ts";
 import { type TensorSource, chunks } from "../../modelFiles/tensors.ts";
 import { type Numbers, type Weights, widened } from "../../modelFiles/weights.ts";
@@ -181,17 +182,7 @@ export function createTensors(
     return { at, grad };
   }
 
-  const loraWeights: Graph["lora"] = (name, target, out, inner) => {
-    if (!lora?.targetModules.includes(target)) return undefined;
-    const { r, alpha } = lora;
-    return {
-      a: trainedMatrix({ [`${name}.lora_A.weight`]: r }, inner),
-      b: trainedMatrix({ [`${name}.lora_B.weight`]: out }, r),
-      scale: alpha / r,
-    };
-  };
-
-  return { matrix, vector, lora: loraWeights, plan };
+  return { matrix, vector, lora: planUpdates(lora, trainedMatrix), plan };
 }
 
 function sumOf(counts: readonly number[]): number {

@@ -1,4 +1,5 @@
 import type { Rope } from "../../families/dimensions.ts";
+import type { LoraUpdate } from "../../lora/updateMatrices.ts";
 import type { SaveOptions } from "../../training/segments.ts";
 import type { Address } from "../kernels/kernels.ts";
 import type { Matrix, Matmuls, Rows } from "../kernels/matmuls.ts";
@@ -59,16 +60,6 @@ export interface MatrixWeight extends Matrix {
 export interface VectorWeight {
   at: Address;
   grad: Address | undefined;
-}
-
-/** A LoRA update: y += scale · (x·Aᵀ)·Bᵀ. */
-export interface LoraWeights {
-  /** [r, in] */
-  a: MatrixWeight;
-  /** [out, r] */
-  b: MatrixWeight;
-  /** alpha / r */
-  scale: number;
 }
 
 /** Addresses of the current batch's arrays. */
@@ -143,7 +134,12 @@ export interface Graph {
   /** Concatenated vectors, by name and size; zeros without a name. */
   vector: (tensors: readonly [name: string | undefined, count: number][]) => VectorWeight;
   /** A linear layer's LoRA update; undefined if it isn't adapted. */
-  lora: (name: string, target: string, out: number, inner: number) => LoraWeights | undefined;
+  lora: (
+    name: string,
+    target: string,
+    out: number,
+    inner: number,
+  ) => LoraUpdate<MatrixWeight> | undefined;
   /** For inference, the adapters' entries for a linear layer: int32 [1 + MAX_ADAPTERS, ENTRY_WORDS]. */
   adapterTable: (name: string, out: number, inner: number) => Address;
   /** An operation's result [rows, width]. */

@@ -8,16 +8,15 @@ import { locateModel } from "../../checkpoint/locateModel.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import {
   type TrainJob,
-  type TrainMessage,
+  type TrainListeners,
   fromFailure,
   helperFailed,
+  outcomeOf,
   startThread,
   threadEnded,
   toFailure,
 } from "../messages.ts";
 import { assertConfigFits } from "./assertFits.ts";
-
-type Listeners = Pick<TrainOptions, "onEvent" | "onNote"> & { signal?: AbortSignal | undefined };
 
 /** Trains on threads of its own. They have exited when the promise settles. */
 export async function trainOnThread(options: TrainOptions): Promise<void> {
@@ -37,7 +36,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
 /** As `trainOnThread`, or only checks. @returns the result of a check */
 export async function runOnThreads(
   job: Omit<TrainJob, "helpers">,
-  listeners: Listeners,
+  listeners: TrainListeners,
 ): Promise<TrainingCheck | undefined> {
   const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
   const ports = channels.map(({ port1 }) => port1);
@@ -77,40 +76,18 @@ function startHelper(port: MessagePort): Worker {
 function outcome(
   worker: Worker,
   helpers: Worker[],
-  { signal, onEvent, onNote }: Listeners,
+  listeners: TrainListeners,
 ): Promise<TrainingCheck | undefined> {
-  return new Promise((resolve, reject) => {
-    let settled = false;
-    const settle = (end: () => void) => {
-      if (settled) return;
-      settled = true;
-      signal?.removeEventListener("abort", onAbort);
-      end();
-    };
-    const onAbort = () => settle(() => reject(signal?.reason as Error));
-    signal?.addEventListener("abort", onAbort);
-    worker.on("message", (message: TrainMessage) => {
-      if (settled) return;
-      if (message.type === "done") settle(() => resolve(message.check));
-      else if (message.type === "failed") settle(() => reject(fromFailure(message.failure)));
-      else {
-        try {
-          if (message.type === "note") onNote?.(message.text);
-          else onEvent(message.event);
-        } catch (error) {
-          const reason = error instanceof Error ? error : new Error(String(error));
-          settle(() => reject(reason));
-        }
-      }
-    });
-    worker.on("error", (error) => settle(() => reject(fromFailure(toFailure(error, "training")))));
-    worker.on("exit", (code) => settle(() => reject(threadEnded(code))));
+  return outcomeOf(listeners, (onMessage, fail) => {
+    worker.on("message", onMessage);
+    worker.on("error", (error) => fail(fromFailure(toFailure(error, "training"))));
+    worker.on("exit", (code) => fail(threadEnded(code)));
     for (const helper of helpers) {
       // The other threads would wait for it forever at their next barrier.
-      helper.on("error", (error) => settle(() => reject(helperFailed(error, "training"))));
+      helper.on("error", (error) => fail(helperFailed(error, "training")));
       helper.on("exit", (code) => {
         // With code 0, the training thread exited before this one joined, and reports its own error.
-        if (code !== 0) settle(() => reject(helperFailed(`code ${code}`, "training")));
+        if (code !== 0) fail(helperFailed(`code ${code}`, "training"));
       });
     }
   });

@@ -1,4 +1,5 @@
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
+import { planUpdates } from "../../lora/updateMatrices.ts";
 import { type Arrays, type DeviceArray, type Purpose, SLICE_WORDS } from "../device/array.ts";
 import { type StoredType, Q8_BLOCK } from "../kernels/stored.ts";
 import type { Graph, MatrixPart, MatrixWeight, VectorWeight } from "../ops/operation.ts";
@@ -151,17 +152,7 @@ export function createTensors(
     return made;
   }
 
-  const adapted: Graph["lora"] = (name, target, out, inner) => {
-    if (!lora?.targetModules.includes(target)) return undefined;
-    const { r, alpha } = lora;
-    return {
-      a: trainedMatrix({ [`${name}.lora_A.weight`]: r }, inner),
-      b: trainedMatrix({ [`${name}.lora_B.weight`]: out }, r),
-      scale: alpha / r,
-    };
-  };
-
-  return { matrix, vector, lora: adapted, plan };
+  return { matrix, vector, lora: planUpdates(lora, trainedMatrix), plan };
 }
 
 export const TRAINED_ARRAYS = Object.keys(PURPOSES) as TrainedArray[];

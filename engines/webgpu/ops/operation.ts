@@ -1,4 +1,5 @@
 import type { Rope } from "../../families/dimensions.ts";
+import type { LoraUpdate } from "../../lora/updateMatrices.ts";
 import type { SaveOptions } from "../../training/segments.ts";
 import type { DeviceArray, Slice } from "../device/array.ts";
 import type { BatchCounts, Dispatch } from "../device/dispatch.ts";
@@ -74,16 +75,6 @@ export interface VectorWeight {
   gradients: Slice | undefined;
 }
 
-/** A LoRA update: y += scale · (x·Aᵀ)·Bᵀ. */
-export interface LoraWeights {
-  /** [r, in] */
-  a: MatrixWeight;
-  /** [out, r] */
-  b: MatrixWeight;
-  /** alpha / r */
-  scale: number;
-}
-
 /** Maximum sizes of a batch. */
 export interface BatchLimits {
   tokens: number;
@@ -130,7 +121,12 @@ export interface Graph {
   matrix: (tensors: Record<string, number>, inner: number) => MatrixWeight;
   vector: (name: string, count: number) => VectorWeight;
   /** A linear layer's LoRA update; undefined if it isn't adapted. */
-  lora: (name: string, target: string, out: number, inner: number) => LoraWeights | undefined;
+  lora: (
+    name: string,
+    target: string,
+    out: number,
+    inner: number,
+  ) => LoraUpdate<MatrixWeight> | undefined;
   /** An operation's result [rows, width]. */
   activation: (
     rows: RowKind,

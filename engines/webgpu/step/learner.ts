@@ -59,8 +59,7 @@ export async function createLearner(
 
   /** @returns the number of learned tokens */
   function write(microBatch: readonly Example[]): number {
-    // What is recorded reads the previous batch.
-    device.submit();
+    // Nothing recorded reads the previous batch: only an update isn't submitted yet.
     return writeBatch(device, batch, microBatch.flatMap(learnedSequences));
   }
 

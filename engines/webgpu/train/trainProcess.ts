@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { KitError, isKitError, messageOf } from "../../../protocol/error.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import { removePartial } from "../../checkpoint/directory.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
-import { type TrainMessage, fromFailure } from "../../embedded/messages.ts";
+import { type TrainListeners, outcomeOf } from "../../embedded/messages.ts";
 import { makeCheckFolder, removeCheckFolder } from "../../training/checkFolder.ts";
 import { measuresLoss } from "../../training/checkTraining.ts";
 import { NO_DRIVER } from "../device/dawn.ts";
@@ -48,10 +48,11 @@ export async function checkInProcess(gpu: Gpu, requested: CheckOptions): Promise
   }
 }
 
-type Listeners = Pick<TrainOptions, "onEvent" | "onNote"> & { signal?: AbortSignal | undefined };
-
 /** Dawn ends a process that ends its thread, and its crash must not end this one. @returns the check's result */
-async function runInProcess(job: GpuJob, listeners: Listeners): Promise<TrainingCheck | undefined> {
+async function runInProcess(
+  job: GpuJob,
+  listeners: TrainListeners,
+): Promise<TrainingCheck | undefined> {
   const worker = fileURLToPath(new URL("./trainWorker.js", import.meta.url));
   const child = spawn(process.execPath, [worker], {
     serialization: "advanced",
@@ -73,7 +74,11 @@ async function runInProcess(job: GpuJob, listeners: Listeners): Promise<Training
   };
   try {
     child.send(job);
-    return await outcome(child, listeners);
+    return await outcomeOf(listeners, (onMessage, fail) => {
+      child.on("message", onMessage);
+      child.on("error", (error) => fail(processFailed(messageOf(error), error)));
+      child.on("exit", (code, ended) => fail(processFailed(ended ?? `code ${code}`)));
+    });
   } catch (error) {
     await end();
     throw withRefusal(error, printed);
@@ -88,32 +93,6 @@ function withRefusal(error: unknown, printed: string): unknown {
   if (!refusal || !isKitError(error) || !error.message.includes(NO_DRIVER)) return error;
   const reason = `a driver lacks what WebGPU needs: ${refusal.replace(/\.$/, "")}`;
   return new KitError(error.code, error.message.replace(NO_DRIVER, reason), { cause: error });
-}
-
-function outcome(
-  child: ChildProcess,
-  { signal, onEvent, onNote }: Listeners,
-): Promise<TrainingCheck | undefined> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal?.reason as Error);
-    if (signal?.aborted) return abort();
-    signal?.addEventListener("abort", abort, { once: true });
-    child.on("message", (message: TrainMessage) => {
-      try {
-        if (message.type === "done") resolve(message.check);
-        else if (message.type === "failed") reject(fromFailure(message.failure));
-        else if (message.type === "note") onNote?.(message.text);
-        else if (!signal?.aborted) onEvent(message.event);
-      } catch (error) {
-        reject(error instanceof Error ? error : new Error(String(error)));
-      }
-    });
-    child.on("error", (error) => reject(processFailed(messageOf(error), error)));
-    child.on("exit", (code, ended) => {
-      signal?.removeEventListener("abort", abort);
-      reject(processFailed(ended ?? `code ${code}`));
-    });
-  });
 }
 
 function processFailed(why: string, cause?: unknown): KitError {

@@ -72,12 +72,15 @@ describe.runIf(HAS_WEBGPU)("on SwiftShader", () => {
   test("a process that crashes is a failed training, and leaves whole checkpoints", async () => {
     useSwiftShader();
     const config = { ...tinyConfig({ maxSteps: 1_000_000 }), engine: { name: "webgpu" } };
+    let isKilled = false;
     const trained = createWebgpuEngine({}, PROJECT).train({
       config,
       directory: scratchDirectory(),
       signal: new AbortController().signal,
       onEvent({ event }) {
-        if (event !== "checkpoint.saved") return;
+        // Others may be on their way.
+        if (event !== "checkpoint.saved" || isKilled) return;
+        isKilled = true;
         const child = execFileSync("pgrep", ["-P", `${process.pid}`, "-f", "webgpu/train/trainW"]);
         process.kill(Number(child.toString().trim().split("\n")[0]), "SIGSEGV");
       },
