@@ -4,8 +4,8 @@ import { LAST_PORT } from "../protocol/address.ts";
 import type { TemplateKwargs } from "../protocol/chat.ts";
 import { problemOfKwargs } from "../protocol/chatFaults.ts";
 import { TRAINING_ENGINES } from "../protocol/engineOptions.ts";
-import { messageOf } from "../protocol/error.ts";
-import { QUANTIZED_TYPES } from "../protocol/exportFormat.ts";
+import { KitError, messageOf } from "../protocol/error.ts";
+import { GGUF_TYPES, QUANTIZED_TYPES } from "../protocol/exportFormat.ts";
 import { SAMPLING } from "../protocol/infer.ts";
 import { parseJson } from "../protocol/json.ts";
 
@@ -31,8 +31,20 @@ export function quantizeOption() {
   return typeChoices(option.choices(QUANTIZED_TYPES));
 }
 
+export function ggufTypeOption() {
+  const option = new Option("--type <type>", "type of a gguf file (default: the model's own)");
+  return typeChoices(option.choices(GGUF_TYPES));
+}
+
+/** @throws KitError `USAGE_INVALID` for a GGUF option with another format */
+export function assertGguf(format: string | undefined, ggufOptions: Record<string, unknown>): void {
+  const [name] = Object.entries(ggufOptions).find(([, value]) => value !== undefined) ?? [];
+  if (format === "gguf" || name === undefined) return;
+  throw new KitError("USAGE_INVALID", `--${name} is for GGUF files. Add --format gguf.`);
+}
+
 /** Accepts an option's choices in upper case too, as Ollama and llama.cpp write types. */
-export function typeChoices<T extends commander.Option>(option: T): T {
+function typeChoices<T extends commander.Option>(option: T): T {
   const parse = option.parseArg?.bind(option);
   if (parse) option.parseArg = (text, before) => parse(text.toLowerCase(), before);
   return option;

@@ -81,6 +81,10 @@ const COMMANDS: Record<string, ListedCommand> = {
     description: "write a trained model as a folder that other tools load",
     load: () => import("./commands/export.ts"),
   },
+  push: {
+    description: "push a trained model to the Hugging Face hub",
+    load: () => import("./commands/push.ts"),
+  },
   models: {
     description: "list the Hugging Face models cached on this machine",
     load: () => import("./commands/models.ts"),

@@ -26,6 +26,7 @@ export type ErrorCode =
   | "REQUEST_INVALID"
   // A model of the hub
   | "HUB_INVALID"
+  | "HUB_REFUSED"
   | "HUB_UNREACHABLE"
   | "MODEL_REFUSED"
   // Datasets and training

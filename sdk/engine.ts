@@ -1,5 +1,6 @@
 import { createRandom } from "../engines/dataset/random.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
+import type * as pushing from "../engines/export/pushModel.ts";
 import { PRESETS } from "../engines/families/modelSource.ts";
 import { parseHubName } from "../engines/hub/hubName.ts";
 import * as checkFolder from "../engines/training/checkFolder.ts";
@@ -36,6 +37,9 @@ export function isInitialModelName(name: string): boolean {
   return Object.hasOwn(PRESETS, name) || parseHubName(name) !== undefined;
 }
 
+/** What `pushModel` pushes, for its card. */
+export type PushedModel = pushing.PushedModel;
+
 /** How `exportModel` writes. */
 interface ExportOptions extends LoadOptions {
   format?: ExportFormatName;
@@ -53,6 +57,15 @@ export async function exportModel(
 ): Promise<{ path: string; bytes: number }> {
   const { exportModel } = await import("../engines/export/exportModel.ts");
   return exportModel(checkpoint, target, options);
+}
+
+/** Pushes a checkpoint to the hub, with a card. */
+export async function pushModel(
+  checkpoint: string,
+  options: pushing.PushModelOptions,
+): Promise<pushing.PushResult> {
+  const { pushModel } = await import("../engines/export/pushModel.ts");
+  return pushModel(checkpoint, options);
 }
 
 /** Writes the rows of datasets into a job's folder, where every engine reads them. */

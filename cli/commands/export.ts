@@ -1,22 +1,17 @@
 import { statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { canStore } from "../../disk/windowsName.ts";
-import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
-import { readJobFile } from "../../jobs/jobFile.ts";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import { type ExportFormatName, EXPORT_FORMATS, GGUF_TYPES } from "../../protocol/exportFormat.ts";
+import { EXPORT_FORMATS } from "../../protocol/exportFormat.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { exportModel, sharedSystem } from "../../sdk/engine.ts";
-import { type Fetcher, downloadArtifact, findArtifact } from "../../sdk/models/artifact.ts";
-import { engineOf } from "../../sdk/models/open.ts";
+import { findArtifact } from "../../sdk/models/artifact.ts";
 import { type SavedModel, findSaved } from "../../sdk/models/reference.ts";
-import { Option, createCommand, projectOption, typeChoices } from "../command.ts";
-import { EXIT_CODE } from "../process/exitCode.ts";
-import { onTerminationSignal } from "../process/signals.ts";
+import { Option, assertGguf, createCommand, ggufTypeOption, projectOption } from "../command.ts";
 import { showPath } from "../project/bundle.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
+import { savedName, useCheckpoint } from "../project/savedCheckpoint.ts";
 import { openJsonOutput } from "../terminal/json.ts";
 import { print } from "../terminal/print.ts";
 import { pathFrom, shellWord } from "../terminal/shell.ts";
@@ -39,13 +34,7 @@ export const command = createCommand("export", {
       .choices(EXPORT_FORMATS)
       .default("safetensors" as const),
   )
-  .addOption(
-    typeChoices(
-      new Option("--type <type>", "type of a gguf file (default: the model's own)").choices(
-        GGUF_TYPES,
-      ),
-    ),
-  )
+  .addOption(ggufTypeOption())
   .option("--json", "print the path and size as JSON, and nothing else")
   .option("--adapter", "write only the adapter, for llama.cpp's --lora")
   .addOption(projectOption())
@@ -56,20 +45,11 @@ export const command = createCommand("export", {
     const onNote = (text: string) => print(printableNote(text));
     const models = modelProject(project, onNote);
     const model = findSaved(models, modelName);
-    const { directory } = model;
-    const checkpoint = findArtifact(directory);
+    const checkpoint = findArtifact(model.directory);
     assertFolder(checkpoint);
-    const name = nameOf(directory) + (adapter ? "-lora" : "");
+    const name = savedName(model.directory) + (adapter ? "-lora" : "");
     const target = resolve(folder ?? (format === "gguf" ? `${name}-gguf` : name));
-    let engine: Fetcher | undefined;
-    const abort = new AbortController();
-    const { signal } = abort;
-    const signalListener = onTerminationSignal(() => abort.abort());
-    try {
-      if (isRemoteArtifact(checkpoint)) {
-        engine = (await engineOf(models, model)) ?? {};
-        await downloadArtifact(engine, { directory: checkpoint, signal, onNote });
-      }
+    await useCheckpoint({ models, model, checkpoint }, async (signal) => {
       print(`exporting ${showPath(project, checkpoint)}`);
       const { path, bytes } = await exportModel(checkpoint, target, {
         format,
@@ -85,14 +65,7 @@ export const command = createCommand("export", {
       print(adapter ? size : `${size}; try it: ${trial}`);
       if (printJson) printJson({ path, bytes, format });
       if (format === "gguf") for (const line of usageLines(path, name, adapter)) print(line);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      process.exitCode = EXIT_CODE.cancelled;
-    } finally {
-      signalListener.stop();
-    }
-    // The project's code, if it ran, may have left something open.
-    if (engine) process.exit();
+    });
   });
 
 /** @throws KitError `USAGE_INVALID` for a file */
@@ -102,13 +75,6 @@ function assertFolder(path: string): void {
     "USAGE_INVALID",
     `${path} is an exported file already. Pass the job or the checkpoint folder that it came from.`,
   );
-}
-
-/** @throws KitError `USAGE_INVALID` for a GGUF option with another format */
-function assertGguf(format: ExportFormatName, ggufOptions: Record<string, unknown>): void {
-  const [name] = Object.entries(ggufOptions).find(([, value]) => value !== undefined) ?? [];
-  if (format === "gguf" || name === undefined) return;
-  throw new KitError("USAGE_INVALID", `--${name} is for GGUF files. Add --format gguf.`);
 }
 
 /** How other tools load a GGUF file, one line each. */
@@ -132,14 +98,6 @@ async function systemOf({ job }: SavedModel): Promise<string | undefined> {
     // The rows were deleted, or never were on this machine.
     return undefined;
   }
-}
-
-/** The job's name, made safe for a folder; else the checkpoint folder's name, never hidden. */
-function nameOf(directory: string): string {
-  const name = readJobFile(directory).file?.name ?? "";
-  const allowed = name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[.-]+|[.-]+$/g, "");
-  const found = allowed || basename(directory).replace(/^\.+/, "") || "model";
-  return canStore(found) ? found : `${found}-model`;
 }
 
 /** A path that `kit infer` treats as a folder, not as a job id. */

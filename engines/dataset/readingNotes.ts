@@ -1,5 +1,5 @@
 import { formatCount } from "../../protocol/format.ts";
-import { megabytes } from "../hub/downloadNotes.ts";
+import { megabytes } from "../hub/transferNotes.ts";
 
 /** Reading a smaller file takes about a second. */
 const LARGE_BYTES = 16e6;

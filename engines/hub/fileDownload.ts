@@ -6,14 +6,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { remove } from "../../disk/move.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { sizeOf } from "./hubCache.ts";
-import { type HubFile, unexpectedResponse } from "./hubListing.ts";
+import { type HubFile, isLarge, unexpectedResponse } from "./hubListing.ts";
 import { type HubRequest, fetchFromHub, unreachable } from "./hubRequest.ts";
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
 
 /** Consecutive attempts without progress. */
-const MAX_FAILURES = 5;
-const FIRST_PAUSE_MS = 250;
+export const MAX_FAILURES = 5;
+export const FIRST_PAUSE_MS = 250;
 
 export interface FileDownload extends HubRequest {
   url: string;
@@ -36,7 +36,7 @@ export async function downloadFile(download: FileDownload): Promise<void> {
   const isResumed = sizeOf(path) > 0;
   await downloadWithRetries(download);
   signal.throwIfAborted();
-  if ((await hashOf(path, file)) === file.hash) return;
+  if ((await hashOf(path, file.size, isLarge(file))) === file.hash) return;
   remove(path);
   // The resumed bytes may have been damaged.
   if (isResumed) return downloadFile(download);
@@ -86,8 +86,7 @@ async function downloadRest(download: FileDownload, offset: number): Promise<voi
 }
 
 /** A file's hash as the hub computes it: SHA-256, or git's blob hash for a small file. */
-async function hashOf(path: string, { hash, size }: HubFile): Promise<string> {
-  const isLarge = hash.length === 64;
+export async function hashOf(path: string, size: number, isLarge: boolean): Promise<string> {
   const digest = isLarge ? createHash("sha256") : createHash("sha1").update(`blob ${size}\0`);
   await pipeline(createReadStream(path), digest);
   return digest.digest("hex");

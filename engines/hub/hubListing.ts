@@ -14,6 +14,11 @@ export interface HubFile {
   hash: string;
 }
 
+/** Whether the hub stores a file outside git. */
+export function isLarge({ hash }: Pick<HubFile, "hash">): boolean {
+  return hash.length === 64;
+}
+
 /** The files of a commit. */
 export interface HubListing {
   commit: string;
@@ -49,12 +54,12 @@ export function listingText({ commit, files }: HubListing): string {
   const siblings = files.map(({ name, size, hash }) => ({
     rfilename: name,
     size,
-    ...(hash.length === 64 ? { lfs: { sha256: hash } } : { blobId: hash }),
+    ...(isLarge({ hash }) ? { lfs: { sha256: hash } } : { blobId: hash }),
   }));
   return JSON.stringify({ sha: commit, siblings });
 }
 
-function parseListing(listed: unknown, request: HubRequest): HubListing {
+export function parseListing(listed: unknown, request: HubRequest): HubListing {
   const { sha, siblings } = isRecord(listed) ? listed : {};
   if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings)) {
     throw unexpectedResponse(request, "did not answer like a Hugging Face hub");

@@ -42,7 +42,7 @@ interface RepoMessages {
 }
 
 /** Maximum length of a hub's own message in an error. */
-const MAX_MESSAGE_LENGTH = 200;
+export const MAX_MESSAGE_LENGTH = 200;
 
 /**
  * Sends a GET request to the hub. `fetch` drops the token on redirects to another origin.
@@ -95,7 +95,7 @@ export async function fetchFromHub(url: string, request: HubRequest): Promise<Hu
 }
 
 /** @throws KitError `CONFIG_INVALID` that doesn't reveal the token, unlike `fetch`'s own error */
-function authorization({ token, endpoint }: HubSettings): { authorization?: string } {
+export function authorization({ token, endpoint }: HubSettings): { authorization?: string } {
   if (token === undefined) return {};
   if (/^[!-~]+$/.test(token)) return { authorization: `Bearer ${token}` };
   throw new KitError(
@@ -115,7 +115,7 @@ export function unreachable({ settings, name }: HubRequest, error: unknown): Kit
 }
 
 /** `fetch` hides the reason in its error's cause. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { cause } = error as Error;
   if (!(cause instanceof Error)) return messageOf(error);
   return cause.message || ((cause as NodeJS.ErrnoException).code ?? messageOf(error));
@@ -146,10 +146,7 @@ function statusError({ status, headers }: Response, { settings, name }: HubReque
     );
   }
   if (status === 401 && token !== undefined && code !== "RepoNotFound") {
-    return accessError(
-      name,
-      `${endpoint} rejected the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
-    );
+    return accessError(name, rejectedToken(settings));
   }
   if (status === 401 || status === 404) {
     return notFoundError(
@@ -168,6 +165,10 @@ function statusError({ status, headers }: Response, { settings, name }: HubReque
     "HUB_UNREACHABLE",
     `${endpoint} answered ${status} for ${repo}. Try again later.`,
   );
+}
+
+export function rejectedToken({ endpoint }: HubSettings): string {
+  return `${endpoint} rejected the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`;
 }
 
 function notFoundError({ repoType }: HubName, message: string): KitError {

@@ -8,12 +8,12 @@ import {
   hasWeights,
   listedWeights,
 } from "../modelFiles/names.ts";
-import { megabytes } from "./downloadNotes.ts";
 import type { FetchOptions } from "./fetchModel.ts";
 import type { HubCache, HubSnapshot } from "./hubCache.ts";
 import type { HubFile, HubListing } from "./hubListing.ts";
 import type { HubRequest } from "./hubRequest.ts";
 import { createDownloader } from "./repoDownload.ts";
+import { megabytes } from "./transferNotes.ts";
 
 /** Downloads only the files of a model that Kit reads and the cache lacks. */
 export async function downloadModel(

@@ -5,11 +5,11 @@ import { takeLock } from "../../disk/lock.ts";
 import { move } from "../../disk/move.ts";
 import { canStore } from "../../disk/windowsName.ts";
 import { KitError } from "../../protocol/error.ts";
-import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
 import { downloadFile } from "./fileDownload.ts";
 import { type HubCache, sizeOf } from "./hubCache.ts";
 import type { HubFile } from "./hubListing.ts";
 import type { HubRequest } from "./hubRequest.ts";
+import { createTransferNotes, megabytes } from "./transferNotes.ts";
 
 /** Downloads files of a commit to the cache. */
 export function createDownloader(
@@ -96,7 +96,7 @@ export function createDownloader(
       if (missing.length === 0) return;
       await assertDiskSpace(missing);
       const totalBytes = missing.reduce((sum, { size }) => sum + size, 0);
-      await fetchAll(missing, createDownloadNotes(repo, totalBytes, onNote));
+      await fetchAll(missing, createTransferNotes(`downloading ${repo}`, totalBytes, onNote));
     },
   };
 }

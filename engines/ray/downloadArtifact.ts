@@ -8,7 +8,7 @@ import { fetchFolder } from "../../protocol/artifactPath.ts";
 import type { FetchOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
-import { createDownloadNotes, megabytes } from "../hub/downloadNotes.ts";
+import { createTransferNotes, megabytes } from "../hub/transferNotes.ts";
 import type { StoredCheckpoint } from "./messages.ts";
 import type { Remote } from "./rayJobs.ts";
 import { stageFiles } from "./stageFiles.ts";
@@ -78,7 +78,7 @@ export async function fetchArtifact(
   const name = `${basename(directory)} from ${remote.name}`;
   const onBytes = onProgress
     ? (bytes: number) => onProgress({ bytes, totalBytes })
-    : createDownloadNotes(name, totalBytes, onNote);
+    : createTransferNotes(`downloading ${name}`, totalBytes, onNote);
   const selected = { ...stored, files: Object.fromEntries(wanted) };
   await downloadArtifact(selected, directory, { remote, signal, onBytes, onNote });
 }

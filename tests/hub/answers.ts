@@ -23,9 +23,11 @@ export function sendInfo(
     }),
   }));
   const gated = repo.gatedTo ? "manual" : false;
+  const license = /^license: (\S+)$/m.exec(String(files.get("README.md") ?? ""))?.[1];
   sendJson(response, {
     ...{ _id: id.slice(0, 24), id: name, modelId: name, sha: id, private: !!repo.privateTo, gated },
     ...{ disabled: false, downloads: 0, likes: 0, tags: [], siblings },
+    ...(license && { cardData: { license } }),
     ...{ createdAt: "2026-01-01T00:00:00.000Z", lastModified: "2026-01-01T00:00:00.000Z" },
   });
 }
@@ -72,7 +74,7 @@ export function sendRange(
   response.end(method === "HEAD" ? undefined : data.subarray(start, end));
 }
 
-function sendJson(response: ServerResponse, body: object): void {
+export function sendJson(response: ServerResponse, body: object): void {
   response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 }
 

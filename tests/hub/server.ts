@@ -11,6 +11,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { blobId, etagOf, isLarge, refuse, sendInfo, sendRange, sendTree } from "./answers.ts";
+import { bodyOf, createWrites } from "./writes.ts";
 
 type Files = Record<string, string | Uint8Array>;
 
@@ -63,7 +64,8 @@ const MAIN = "main";
  * `revision`, `blobs` and `tree`; `HEAD` and `GET /<repo>/resolve/<revision>/<file>` with
  * `X-Repo-Commit`, `ETag`, `X-Linked-Etag`, `X-Linked-Size` and ranges. A small file is redirected to
  * a path of the same origin, a large one to another origin, which refuses a token as a bucket does.
- * Errors are 401, 403 and 404 with `X-Error-Code`. Good enough for Python's `huggingface_hub`.
+ * Errors are 401, 403 and 404 with `X-Error-Code`. `writes.ts` has the API for commits. Good enough for
+ * Python's `huggingface_hub`, in both directions.
  *
  * It runs in the test's process. Give programs `HF_ENDPOINT: hub.endpoint` and an `HF_HOME` of their own;
  * `hub.requests` tells what they asked for. Close it when done: `onTestFinished(hub.close)`.
@@ -83,15 +85,24 @@ export async function startHub(repos: Record<string, HubRepo> = {}): Promise<Hub
     intercept: () => false,
     close: async () => void (await Promise.all([hubServer, storageServer].map(close))),
   };
+  const origins = () => ({ hub: originOf(hubServer), storage: originOf(storageServer) });
+  const writes = createWrites({ origins, repos: stored, add });
   for (const [name, { files, ...access }] of Object.entries(repos)) {
     stored.set(name, { ...access, commits: new Map(), branches: new Map() });
     commit(name, typeof files === "string" ? readFolder(files) : files);
   }
 
   function commit(name: string, files: Files, branch = MAIN): string {
+    return add(
+      name,
+      new Map(Object.entries(files).map(([f, data]) => [f, Buffer.from(data)])),
+      branch,
+    );
+  }
+
+  function add(name: string, all: Map<string, Buffer>, branch = MAIN): string {
     const repo: StoredRepo = stored.get(name) ?? { commits: new Map(), branches: new Map() };
     stored.set(name, repo);
-    const all = new Map(Object.entries(files).map(([file, data]) => [file, Buffer.from(data)]));
     const content = JSON.stringify([repo.commits.size, [...all].map(([f, b]) => [f, blobId(b)])]);
     const id = createHash("sha1").update(content).digest("hex");
     repo.commits.set(id, all);
@@ -99,17 +110,31 @@ export async function startHub(repos: Record<string, HubRepo> = {}): Promise<Hub
     return id;
   }
 
-  function receive(
-    to: HubRequest["to"],
-    { method = "", url = "", headers }: IncomingMessage,
-    response: ServerResponse,
-  ): void {
+  function receive(to: HubRequest["to"], message: IncomingMessage, response: ServerResponse): void {
+    const { method = "", url = "", headers } = message;
     const { authorization, range } = headers;
     const request = { to, method, path: url, authorization, range };
     hub.requests.push(request);
     if (hub.intercept(request, response)) return;
-    if (to === "storage") answerStored(request, response);
+    if (method === "GET" || method === "HEAD") read(request, response);
+    else write(request, message, response).catch(() => response.destroy());
+  }
+
+  function read(request: HubRequest, response: ServerResponse): void {
+    if (request.to === "storage") answerStored(request, response);
     else answer(request, response);
+  }
+
+  async function write(
+    { to, path, authorization }: HubRequest,
+    message: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const token = authorization?.replace("Bearer ", "");
+    const body = await bodyOf(message);
+    const length = Number(message.headers["content-length"]);
+    if (to === "storage") writes.put({ path, token, body }, length, response);
+    else if (!writes.answer({ path, token, body }, response)) response.writeHead(404).end();
   }
 
   function answer(request: HubRequest, response: ServerResponse): void {
@@ -126,6 +151,7 @@ export async function startHub(repos: Record<string, HubRepo> = {}): Promise<Hub
     if (token?.startsWith(UNKNOWN_TOKEN)) {
       return refuse(response, 401, undefined, "Invalid credentials in Authorization header");
     }
+    if (writes.answer({ path: request.path, token, body: Buffer.alloc(0) }, response)) return;
     if (!repo || (repo.privateTo && !repo.privateTo.includes(token ?? ""))) {
       // Don't reveal to strangers whether the repository exists.
       return refuse(response, token ? 404 : 401, "RepoNotFound", "Repository not found");

@@ -1,0 +1,142 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ExportFormatName, GgufType } from "../../protocol/exportFormat.ts";
+import type { FetchOptions } from "../hub/fetchModel.ts";
+import { parseHubName } from "../hub/hubName.ts";
+import { hubSettings } from "../hub/hubSettings.ts";
+import { type PushOptions, type PushResult, pushFiles } from "../hub/push/pushFiles.ts";
+import {
+  type BaseInfo,
+  type TargetRepo,
+  describeBase,
+  isPublicDataset,
+  openTarget,
+} from "../hub/push/targetRepo.ts";
+import { ADAPTER_CONFIG, ADAPTER_FILE, recordedBase } from "../lora/peftConfig.ts";
+import { readConfig } from "../modelFiles/configFile.ts";
+import {
+  CONFIG_FILE,
+  SIDECAR_FILES,
+  TOKENIZER_CONFIG,
+  TEMPLATE_FILE,
+  WEIGHTS_INDEX,
+  listedWeights,
+} from "../modelFiles/names.ts";
+import { exportModel } from "./exportModel.ts";
+
+export type { PushResult };
+
+/** What is pushed, for its card. */
+export interface PushedModel {
+  kind: "adapter" | "model" | "gguf";
+  /** The name of the GGUF file. */
+  file: string | undefined;
+  /** Undefined if it isn't on the hub. */
+  base: BaseInfo | undefined;
+  /** Whether it takes conversations. */
+  hasChatTemplate: boolean;
+  /** Whether everybody can see the dataset. */
+  isDatasetPublic: boolean;
+}
+
+export interface PushModelOptions extends Omit<PushOptions, "onNote">, FetchOptions {
+  /** `org/name` */
+  repo: string;
+  /** The model's own name. */
+  name: string;
+  /** Default: the checkpoint's own files. */
+  format?: ExportFormatName | undefined;
+  /** Type of a GGUF file. */
+  type?: GgufType | undefined;
+  /** The starting model, if it may be on the hub. */
+  startedFrom: string | undefined;
+  /** A dataset on the hub. */
+  dataset: string | undefined;
+  /** Writes the card. */
+  card: (model: PushedModel) => string;
+}
+
+/**
+ * Pushes a checkpoint to the hub with a card, in one commit. Merges an adapter whose base isn't on the hub.
+ * @throws KitError as `exportModel` and `pushFiles`
+ */
+export async function pushModel(
+  checkpoint: string,
+  options: PushModelOptions,
+): Promise<PushResult> {
+  const { repo, onNote = () => {}, signal = new AbortController().signal } = options;
+  const target = await openTarget(repo, hubSettings(), signal);
+  if (target.existing) {
+    onNote(`${repo} exists, and stays ${target.existing.isPrivate ? "private" : "public"}`);
+  }
+  const work = mkdtempSync(join(tmpdir(), "kit-push-"));
+  try {
+    const config = readConfig(join(checkpoint, ADAPTER_CONFIG), "optional");
+    const base = parseHubName((config && recordedBase(config)) ?? options.startedFrom ?? "")?.repo;
+    const isMerged = config !== undefined && base === undefined;
+    if (isMerged && !options.format) {
+      onNote("the adapter's base is not on the hub: pushing the whole model");
+    }
+    const format = options.format ?? (isMerged ? "safetensors" : undefined);
+    const paths = format
+      ? await exportedFiles(checkpoint, join(work, "model"), { ...options, format })
+      : filesOf(checkpoint);
+    const kind = format === "gguf" ? "gguf" : paths[ADAPTER_CONFIG] ? "adapter" : "model";
+    const model = await describe(target, kind, paths, { base, dataset: options.dataset });
+    if (model.base?.isGated) {
+      onNote(`warning: ${model.base.repo} is gated. Its terms also apply to what you push.`);
+    }
+    const card = join(work, "README.md");
+    writeFileSync(card, options.card(model));
+    return await pushFiles(target, { ...paths, "README.md": card }, { ...options, onNote });
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Several types of GGUF files may share a repository, so that the type is in the name. */
+async function exportedFiles(
+  checkpoint: string,
+  folder: string,
+  options: PushModelOptions & { format: ExportFormatName },
+): Promise<Record<string, string>> {
+  const { format, type, signal, onNote } = options;
+  const name = type ? `${options.name}-${type}` : options.name;
+  const fetching = { ...(signal && { signal }), ...(onNote && { onNote }) };
+  const { path } = await exportModel(checkpoint, folder, {
+    ...fetching,
+    format,
+    name,
+    ...(type && { type }),
+  });
+  return format === "gguf" ? { [`${name}.gguf`]: path } : filesOf(folder);
+}
+
+/** The files that load a model: neither the optimizer's, nor the log. */
+function filesOf(folder: string): Record<string, string> {
+  const names = [
+    ...[ADAPTER_CONFIG, ADAPTER_FILE, CONFIG_FILE, WEIGHTS_INDEX],
+    ...[...listedWeights(folder), ...SIDECAR_FILES],
+  ];
+  const entries = names.map((name): [string, string] => [name, join(folder, name)]);
+  return Object.fromEntries(entries.filter(([, path]) => existsSync(path)));
+}
+
+async function describe(
+  { request }: TargetRepo,
+  kind: PushedModel["kind"],
+  paths: Record<string, string>,
+  { base, dataset }: { base: string | undefined; dataset: string | undefined },
+): Promise<PushedModel> {
+  const tokenizer = paths[TOKENIZER_CONFIG];
+  return {
+    kind,
+    file: kind === "gguf" ? Object.keys(paths)[0] : undefined,
+    base: base === undefined ? undefined : await describeBase(base, request),
+    hasChatTemplate:
+      paths[TEMPLATE_FILE] !== undefined ||
+      (tokenizer !== undefined && readConfig(tokenizer)["chat_template"] !== undefined),
+    isDatasetPublic: dataset !== undefined && (await isPublicDataset(dataset, request)),
+  };
+}
