@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { remove } from "../../disk/move.ts";
 import type { ExportFormatName, GgufType } from "../../protocol/exportFormat.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { parseHubName } from "../hub/hubName.ts";
@@ -91,7 +92,7 @@ export async function pushModel(
     writeFileSync(card, options.card(model));
     return await pushFiles(target, { ...paths, "README.md": card }, { ...options, onNote });
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    remove(work);
   }
 }
 
