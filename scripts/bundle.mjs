@@ -124,6 +124,8 @@ async function bundle(names, codeSplitting, prefix = "", outputOptions = {}) {
     // Keeps packages external, except the small ones.
     external: (id) => /^[^./]/.test(id) && !isAbsolute(id) && !BUNDLED_PACKAGES.includes(id),
     plugins: [jsoncParser, filesFromChunk, licenses],
+    // Names of modules would take 33 kB.
+    experimental: { attachDebugInfo: "none" },
   });
   await build.write({
     dir: outDir,

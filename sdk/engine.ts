@@ -1,6 +1,5 @@
 import { createRandom } from "../engines/dataset/random.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
-import type * as pushing from "../engines/export/pushModel.ts";
 import { PRESETS } from "../engines/families/modelSource.ts";
 import { parseHubName } from "../engines/hub/hubName.ts";
 import * as checkFolder from "../engines/training/checkFolder.ts";
@@ -10,6 +9,7 @@ import type { CachedModel, Engine, LoadOptions } from "../protocol/engine.ts";
 import type { KitError } from "../protocol/error.ts";
 import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutRows, HeldOutRowsOptions } from "../protocol/metric.ts";
+import type { PushOptions, PushResult } from "../protocol/push.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 
 /** Types are written out, because the package's types must not include an engine's. */
@@ -37,9 +37,6 @@ export function isInitialModelName(name: string): boolean {
   return Object.hasOwn(PRESETS, name) || parseHubName(name) !== undefined;
 }
 
-/** What `pushModel` pushes, for its card. */
-export type PushedModel = pushing.PushedModel;
-
 /** How `exportModel` writes. */
 interface ExportOptions extends LoadOptions {
   format?: ExportFormatName;
@@ -60,10 +57,7 @@ export async function exportModel(
 }
 
 /** Pushes a checkpoint to the hub, with a card. */
-export async function pushModel(
-  checkpoint: string,
-  options: pushing.PushModelOptions,
-): Promise<pushing.PushResult> {
+export async function pushModel(checkpoint: string, options: PushOptions): Promise<PushResult> {
   const { pushModel } = await import("../engines/export/pushModel.ts");
   return pushModel(checkpoint, options);
 }

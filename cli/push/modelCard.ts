@@ -4,10 +4,10 @@ import type { DatasetConfig } from "../../protocol/dataset.ts";
 import { formatCount, formatCounted, formatNumber } from "../../protocol/format.ts";
 import { isRecord, omitUndefined } from "../../protocol/isRecord.ts";
 import { printable } from "../../protocol/printable.ts";
+import type { PushedModel } from "../../protocol/push.ts";
 import { type JobConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { LENGTH_ARGUMENTS, TRAINING_ARGUMENTS } from "../../protocol/trainerOptions.ts";
 import { VERSION } from "../../protocol/version.ts";
-import type { PushedModel } from "../../sdk/engine.ts";
 import type { Figure } from "./figures.ts";
 import { usage } from "./usage.ts";
 

@@ -1,4 +1,4 @@
-import type { PushedModel } from "../../sdk/engine.ts";
+import type { PushedModel } from "../../protocol/push.ts";
 
 /** How to run a pushed model, as paragraphs of Markdown. */
 export function usage(repo: string, model: PushedModel): string[] {

@@ -2,13 +2,12 @@ import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { remove } from "../../disk/move.ts";
-import type { ExportFormatName, GgufType } from "../../protocol/exportFormat.ts";
-import type { FetchOptions } from "../hub/fetchModel.ts";
+import type { ExportFormatName } from "../../protocol/exportFormat.ts";
+import type { PushOptions, PushResult, PushedModel } from "../../protocol/push.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
-import { type PushOptions, type PushResult, pushFiles } from "../hub/push/pushFiles.ts";
+import { pushFiles } from "../hub/push/pushFiles.ts";
 import {
-  type BaseInfo,
   type TargetRepo,
   describeBase,
   isPublicDataset,
@@ -26,46 +25,11 @@ import {
 } from "../modelFiles/names.ts";
 import { exportModel } from "./exportModel.ts";
 
-export type { PushResult };
-
-/** What is pushed, for its card. */
-export interface PushedModel {
-  kind: "adapter" | "model" | "gguf";
-  /** The name of the GGUF file. */
-  file: string | undefined;
-  /** Undefined if it isn't on the hub. */
-  base: BaseInfo | undefined;
-  /** Whether it takes conversations. */
-  hasChatTemplate: boolean;
-  /** Whether everybody can see the dataset. */
-  isDatasetPublic: boolean;
-}
-
-export interface PushModelOptions extends Omit<PushOptions, "onNote">, FetchOptions {
-  /** `org/name` */
-  repo: string;
-  /** The model's own name. */
-  name: string;
-  /** Default: the checkpoint's own files. */
-  format?: ExportFormatName | undefined;
-  /** Type of a GGUF file. */
-  type?: GgufType | undefined;
-  /** The starting model, if it may be on the hub. */
-  startedFrom: string | undefined;
-  /** A dataset on the hub. */
-  dataset: string | undefined;
-  /** Writes the card. */
-  card: (model: PushedModel) => string;
-}
-
 /**
  * Pushes a checkpoint to the hub with a card, in one commit. Merges an adapter whose base isn't on the hub.
  * @throws KitError as `exportModel` and `pushFiles`
  */
-export async function pushModel(
-  checkpoint: string,
-  options: PushModelOptions,
-): Promise<PushResult> {
+export async function pushModel(checkpoint: string, options: PushOptions): Promise<PushResult> {
   const { repo, onNote = () => {}, signal = new AbortController().signal } = options;
   const target = await openTarget(repo, hubSettings(), signal);
   if (target.existing) {
@@ -100,7 +64,7 @@ export async function pushModel(
 async function exportedFiles(
   checkpoint: string,
   folder: string,
-  options: PushModelOptions & { format: ExportFormatName },
+  options: PushOptions & { format: ExportFormatName },
 ): Promise<Record<string, string>> {
   const { format, type, signal, onNote } = options;
   const name = type ? `${options.name}-${type}` : options.name;

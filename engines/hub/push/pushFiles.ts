@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { KitError } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
+import type { PushOptions, PushResult } from "../../../protocol/push.ts";
 import { hashOf } from "../fileDownload.ts";
 import { type HubFile, isLarge, unexpectedResponse } from "../hubListing.ts";
 import type { HubRequest } from "../hubRequest.ts";
@@ -9,26 +10,6 @@ import { createTransferNotes } from "../transferNotes.ts";
 import { send, sendForRecord } from "./hubApi.ts";
 import { type TargetRepo, createTarget } from "./targetRepo.ts";
 import { uploadLarge } from "./uploadLarge.ts";
-
-export interface PushOptions {
-  /** Whether a new repository is private. */
-  isPrivate: boolean;
-  /** The commit's first line. */
-  title: string;
-  onNote: (text: string) => void;
-}
-
-export interface PushResult {
-  /** The repository's page. */
-  url: string;
-  isPrivate: boolean;
-  /** The newest commit. */
-  commit: string;
-  /** Names of the committed files; empty if all were there. */
-  files: string[];
-  /** Their size. */
-  bytes: number;
-}
 
 /** Bytes of a file by which the hub tells text from other data. */
 const SAMPLE_BYTES = 512;
@@ -41,7 +22,7 @@ const SAMPLE_BYTES = 512;
 export async function pushFiles(
   target: TargetRepo,
   paths: Record<string, string>,
-  { isPrivate, title, onNote }: PushOptions,
+  { isPrivate, title, onNote = () => {} }: Pick<PushOptions, "isPrivate" | "title" | "onNote">,
 ): Promise<PushResult> {
   const { request } = target;
   const { repo } = request.name;

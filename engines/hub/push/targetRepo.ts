@@ -1,5 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
 import { isRecord, parseRecord } from "../../../protocol/isRecord.ts";
+import type { BaseInfo } from "../../../protocol/push.ts";
 import { type HubListing, parseListing } from "../hubListing.ts";
 import { datasetName, parseHubName } from "../hubName.ts";
 import type { HubRequest } from "../hubRequest.ts";
@@ -88,15 +89,6 @@ export async function createTarget(
     "HUB_REFUSED",
     `${repo} exists at ${settings.endpoint}, but this token can't see it. Choose another name.`,
   );
-}
-
-/** What a card says about the model that another one started from. */
-export interface BaseInfo {
-  repo: string;
-  license: string | undefined;
-  licenseName: string | undefined;
-  licenseLink: string | undefined;
-  isGated: boolean;
 }
 
 /** Reads a base's licence; without one, if the hub doesn't say. */

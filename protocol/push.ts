@@ -1,0 +1,58 @@
+import type { LoadOptions } from "./engine.ts";
+import type { ExportFormatName, GgufType } from "./exportFormat.ts";
+
+/** What a card says about the model that another one started from. */
+export interface BaseInfo {
+  repo: string;
+  license: string | undefined;
+  licenseName: string | undefined;
+  licenseLink: string | undefined;
+  isGated: boolean;
+}
+
+/** What is pushed, for its card. */
+export interface PushedModel {
+  kind: "adapter" | "model" | "gguf";
+  /** The name of the GGUF file. */
+  file: string | undefined;
+  /** Undefined if it isn't on the hub. */
+  base: BaseInfo | undefined;
+  /** Whether it takes conversations. */
+  hasChatTemplate: boolean;
+  /** Whether everybody can see the dataset. */
+  isDatasetPublic: boolean;
+}
+
+/** How a checkpoint is pushed to the hub. */
+export interface PushOptions extends Pick<LoadOptions, "signal" | "onNote"> {
+  /** `org/name` */
+  repo: string;
+  /** Whether a new repository is private. */
+  isPrivate: boolean;
+  /** The commit's first line. */
+  title: string;
+  /** The model's own name. */
+  name: string;
+  /** Default: the checkpoint's own files. */
+  format?: ExportFormatName | undefined;
+  /** Type of a GGUF file. */
+  type?: GgufType | undefined;
+  /** The starting model, if it may be on the hub. */
+  startedFrom: string | undefined;
+  /** A dataset on the hub. */
+  dataset: string | undefined;
+  /** Writes the card. */
+  card: (model: PushedModel) => string;
+}
+
+export interface PushResult {
+  /** The repository's page. */
+  url: string;
+  isPrivate: boolean;
+  /** The newest commit. */
+  commit: string;
+  /** Names of the committed files; empty if all were there. */
+  files: string[];
+  /** Their size. */
+  bytes: number;
+}
