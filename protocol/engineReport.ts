@@ -69,6 +69,7 @@ const CHECK = v.object({
   learnedTokens: count,
   longestRow: count,
   memoryBytes: count,
+  onGpu: v.optional(v.literal(true)),
   dataset: v.optional(DATASET),
   hardest: v.optional(v.array(v.object({ where: v.string(), loss: v.number(), row: segments }))),
   firstRow: segments,

@@ -53,6 +53,8 @@ export interface TrainingCheck {
   longestRow: number;
   /** Memory for training in bytes, without the dataset. */
   memoryBytes: number;
+  /** Set if that is a GPU's own memory, which has room. */
+  onGpu?: true | undefined;
   /** Missing if the engine does not inspect the dataset. */
   dataset?: DatasetReport;
   /** With `loss`: the five rows with the highest loss under the starting model, highest first. */

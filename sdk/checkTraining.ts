@@ -67,7 +67,9 @@ export async function checkTraining(
   async function timeOf(check: TrainingCheck, ready: JobConfig): Promise<TrainingTime | undefined> {
     const { signal = new AbortController().signal } = options;
     try {
-      if (check.memoryBytes > process.availableMemory()) throw new Error("too little free memory");
+      const { memoryBytes, onGpu } = check;
+      if (!onGpu && memoryBytes > process.availableMemory())
+        throw new Error("too little free memory");
       return await measureTime({
         engine,
         config: ready,

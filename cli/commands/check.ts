@@ -52,7 +52,8 @@ export const command = createCommand("check", {
     exitOnUncaught(explainEnd);
     const result = await checkUntilSignal(trainer, project, options.loss ?? false);
     process.off("exit", explainEnd);
-    const { config, started, learnedTokens, longestRow, memoryBytes, dataset, time } = result;
+    const { config, started, learnedTokens, longestRow, memoryBytes, onGpu, dataset, time } =
+      result;
     if (printJson) {
       printJson(result);
       process.exit(EXIT_CODE.completed);
@@ -66,7 +67,9 @@ export const command = createCommand("check", {
     print(`trains on ${formatCount(learnedTokens)} tokens per epoch`);
     print(`longest row: ${formatCount(longestRow)} tokens`);
     if (dataset) for (const line of datasetLines(dataset, started, project)) print(line);
-    print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
+    print(
+      `memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB${onGpu ? " of the GPU" : ""}`,
+    );
     if (time) print(timeLine(time));
     // Not `print`, which would escape the colours. `rowLines` escapes the text itself.
     process.stdout.write(`first row\n${rowLines(result.firstRow)}\n`);

@@ -63,6 +63,8 @@ export interface InitialState {
 export interface PlannedBackend {
   /** Memory that training will need, without the dataset. */
   memoryBytes: number;
+  /** Set if that is a GPU's own memory, which has room. */
+  onGpu?: true | undefined;
   start: (initial: InitialState) => Awaitable<Backend>;
 }
 

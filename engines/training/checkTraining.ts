@@ -56,6 +56,7 @@ export async function checkTraining({
     learnedTokens: learnedIn(examples),
     longestRow: data.dataset.longestRow,
     memoryBytes: planned.memoryBytes,
+    ...(planned.onGpu && { onGpu: true }),
     dataset: inspection.report(),
     ...(hardest && { hardest }),
     firstRow: first.sequences.flatMap((sequence, i) =>

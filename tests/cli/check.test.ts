@@ -336,7 +336,7 @@ test("kit check names how long the training takes, and the share of it that eval
 test("kit check of an engine that cannot train says so, and all else", async () => {
   const project = createTinyProject();
   const report = `{ started: { model: "m", parameters: 1, rows: 8, maxSteps: 4, tokens: 8, epochs: 1 }, learnedTokens: 1,
-    longestRow: 1, memoryBytes: 1, firstRow: [{ text: "a", isLearned: true, isSpecial: false }] }`;
+    longestRow: 1, memoryBytes: 2 ** 50, onGpu: true, firstRow: [{ text: "a", isLearned: true, isSpecial: false }] }`;
   const engine = `{ name: "mine", prepare: (asked: object) => ({ ...asked, gradientAccumulationSteps: 1 }),
     check: async () => (${report}), train: () => Promise.reject(new Error("no GPU")), load: () => {} } as never`;
   writeFileSync(join(project, "src/kit/index.ts"), tinySource({ options: `engine: ${engine},` }));
@@ -345,7 +345,7 @@ test("kit check of an engine that cannot train says so, and all else", async () 
     code: 0,
     stderr: "timing two training steps …\ncould not estimate the training time: no GPU\n",
   });
-  expect(stdout).toMatch(/\nmemory 1 MiB\nfirst row\n {2}learns {2}a\n$/);
+  expect(stdout).toMatch(/\nmemory 1,073,741,824 MiB of the GPU\nfirst row\n {2}learns {2}a\n$/);
 });
 
 test("kit check does not say that an answer parses which is learned without its end", async () => {

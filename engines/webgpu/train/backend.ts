@@ -28,7 +28,11 @@ export function webgpuBackend(
     onNote(
       `training on ${device.name}: it fits, with ${mebibytes(bytes)}${shared} MiB in buffers of up to ${largest}; answers run on the CPU`,
     );
-    return { memoryBytes: bytes, start: (initial) => createLearner(device, plan, initial) };
+    return {
+      memoryBytes: bytes,
+      ...(!device.sharesMemory && { onGpu: true }),
+      start: (initial) => createLearner(device, plan, initial),
+    };
   };
 }
 

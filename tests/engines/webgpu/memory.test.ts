@@ -54,8 +54,11 @@ const WIDE = { layers: 2, heads: 4, width: 256, context: 48 };
 
 test("a plan is allocated to know that it fits, which is said once with the GPU's limits", async () => {
   const gpu = deviceOf(2 ** 30);
-  const { memoryBytes, notes, allocations } = await checked(gpu, tinyConfig({ model: WIDE }));
-  expect(allocations).toEqual([memoryBytes]);
+  const { memoryBytes, onGpu, notes, allocations } = await checked(
+    gpu,
+    tinyConfig({ model: WIDE }),
+  );
+  expect({ allocations, onGpu }).toEqual({ allocations: [memoryBytes], onGpu: true });
   expect(notes).toEqual([
     expect.stringMatching(
       /^training on a GPU: it fits, with \d+ MiB in buffers of up to 128; answers run on the CPU$/,
@@ -63,6 +66,7 @@ test("a plan is allocated to know that it fits, which is said once with the GPU'
   ]);
   const sharing = deviceOf(2 ** 30, { sharesMemory: true });
   const shared = await checked(sharing, tinyConfig({ model: WIDE }));
+  expect(shared.onGpu).toBeUndefined();
   expect(shared.notes[0]).toMatch(/with \d+ of the machine's [\d,]+ MiB in buffers/);
 });
 
@@ -82,7 +86,7 @@ test("a base that doesn't fit as it was saved becomes q8_0, and what still doesn
 
 test("on a GPU that shares the machine's memory, nothing larger is allocated", async () => {
   const gpu = deviceOf(Infinity, { sharesMemory: true, maxWords: 2 ** 30 });
-  const model = { layers: 64, heads: 128, width: 2 ** 15, context: 48 };
+  const model = { layers: 8, heads: 128, width: 2 ** 15, context: 48 };
   await expect(checked(gpu, tinyConfig({ model }))).rejects.toThrow(
     /^Training needs \d+\.\d\d GiB of memory \(.*\), but a GPU shares this machine's [\d.]+ GiB\./,
   );
