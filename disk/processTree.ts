@@ -42,6 +42,11 @@ export function isTreeGone(pid: number): boolean {
   }
 }
 
+/** A command that kills a process with its descendants, for users. */
+export function killCommand(pid: number | string): string {
+  return hasGroups() ? `kill -KILL ${pid}` : `taskkill /F /T /PID ${pid}`;
+}
+
 function taskkill(pid: number): boolean {
   const program = windowsProgram("taskkill.exe");
   const args = ["/PID", String(pid), "/T", "/F"];

@@ -18,6 +18,7 @@ const USUAL_MINUTES = 11;
 const LLAMA_STAMP = join(ROOT, ".llama", "kit-digest.txt");
 
 /** Exists if Node for arm64 is installed. */
+const WINDOWS = join(ROOT, ".windows");
 const ARM_STAMP = join(ROOT, ".arm", "kit-packages.txt");
 
 /** The scripts of `npm run check`, by name. */
@@ -62,6 +63,7 @@ if (!existsSync(LLAMA_STAMP)) {
 if (!existsSync(ARM_STAMP)) {
   console.log("kit: not tested: Linux arm64. Run: npm run arm");
 }
+if (!existsSync(WINDOWS)) console.log("kit: not tested: Node for Windows. Run: npm run windows");
 if (!existsSync(ENVIRONMENTS.trackers.stamp)) {
   console.log("kit: not tested: TensorBoard and MLflow. Run: npm run trackers");
 }

@@ -7,8 +7,8 @@ import { onTestFinished } from "vitest";
  * A new folder with these files, by their relative paths; removed when the test has finished.
  * @returns its absolute path, without symbolic links
  */
-export function createProject(files: Record<string, string> = {}): string {
-  const project = realpathSync(mkdtempSync(join(tmpdir(), "kit-test-")));
+export function createProject(files: Record<string, string> = {}, parent = tmpdir()): string {
+  const project = realpathSync(mkdtempSync(join(parent, "kit-test-")));
   onTestFinished(() => rmSync(project, { recursive: true, force: true, maxRetries: 5 }));
   for (const [path, content] of Object.entries(files)) {
     const target = join(project, path);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { leaseOwner } from "../../disk/lease.ts";
+import { killCommand } from "../../disk/processTree.ts";
 import { leasePath } from "../../jobs/paths.ts";
 import { cancelJob } from "../../jobs/plannedJob.ts";
 import { type JobStore, createJobStore } from "../../jobs/store.ts";
@@ -81,7 +82,7 @@ async function cancelRemote(project: string, id: string): Promise<void> {
 
 function stillWaiting(jobs: JobStore, id: string): string {
   const { pid = "?", host = "another machine" } = leaseOwner(leasePath(jobs.directoryOf(id))) ?? {};
-  return `still waiting: process ${pid} on ${host} is busy. To kill it, run on that machine: kill -KILL ${pid}`;
+  return `still waiting: process ${pid} on ${host} is busy. To kill it, run on that machine: ${killCommand(pid)}`;
 }
 
 function jobEnded(sentence: string, status: string | undefined): KitError {

@@ -6,6 +6,7 @@ import { type Lock, takeLock } from "../../disk/lock.ts";
 import { hasGroups, signalTree } from "../../disk/processTree.ts";
 import { pythonCommands, pythonOfEnvironment } from "../../disk/pythonProgram.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
+import { describeEnd } from "../../protocol/processEnd.ts";
 import { createCommand, projectOption } from "../command.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
@@ -73,7 +74,7 @@ async function runStep([program, ...args]: Step, cwd: string, { signal, onStarte
   const end = () => void signalTree(child, "SIGTERM");
   signal.addEventListener("abort", end);
   const why = await once(child, "close").then(
-    ([code, killedBy]) => (code === 0 ? undefined : `code ${code ?? killedBy}`),
+    ([code, signal]) => (code === 0 ? undefined : describeEnd(code, signal)),
     messageOf,
   );
   signal.removeEventListener("abort", end);

@@ -88,7 +88,7 @@ function chooseToken({ host, token }: UiOptions): string | undefined {
   if (ownToken.length >= MIN_TOKEN_LENGTH) return ownToken;
   throw new KitError(
     "TOKEN_INVALID",
-    `KIT_UI_TOKEN needs at least ${MIN_TOKEN_LENGTH} characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")`,
+    `KIT_UI_TOKEN needs at least ${MIN_TOKEN_LENGTH} characters. Create one with: node -p "crypto.randomUUID()"`,
   );
 }
 

@@ -29,7 +29,7 @@ export function chooseKey(host: string, file: string | undefined): string | unde
   if (key.length >= MIN_KEY_LENGTH && VISIBLE.test(key)) return key;
   throw new KitError(
     "KEY_INVALID",
-    `The key in ${source} needs at least ${MIN_KEY_LENGTH} characters of ASCII, without spaces. Create one with: export ${KEY_VARIABLE}=$(node -p "crypto.randomUUID()")`,
+    `The key in ${source} needs at least ${MIN_KEY_LENGTH} characters of ASCII, without spaces. Create one with: node -p "crypto.randomUUID()"`,
   );
 }
 

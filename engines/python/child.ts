@@ -4,6 +4,7 @@ import { ownFile } from "../../disk/ownFile.ts";
 import { hasGroups, signalTree } from "../../disk/processTree.ts";
 import { KitError } from "../../protocol/error.ts";
 import { stringifyJson } from "../../protocol/json.ts";
+import { describeEnd } from "../../protocol/processEnd.ts";
 import type { Interpreter } from "./interpreter.ts";
 import { createLineSplitter } from "./lines.ts";
 import { type PythonMessage, parseMessage } from "./messages.ts";
@@ -123,6 +124,6 @@ function endedEarly(signal: string | undefined, code: number): KitError {
   }
   return new KitError(
     "WORKER_FAILED",
-    `The Python process exited unexpectedly (code ${code}). See its output above.`,
+    `The Python process exited unexpectedly (${describeEnd(code)}). See its output above.`,
   );
 }

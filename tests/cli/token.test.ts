@@ -95,7 +95,7 @@ describe("kit ui on an address that others can reach", () => {
       const env = { KIT_UI_TOKEN: "fifteen letters" };
       const { ended, printed } = startKit(createTinyProject(), options, env);
       const said =
-        'kit: KIT_UI_TOKEN needs at least 16 characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")\n';
+        'kit: KIT_UI_TOKEN needs at least 16 characters. Create one with: node -p "crypto.randomUUID()"\n';
       expect(await printed(/\n/)).toBe(said);
       expect(await ended).toEqual({ code: 2, stdout: "", stderr: said });
     },

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { CheckOptions, TrainOptions } from "../../../protocol/engine.ts";
 import { KitError, isKitError, messageOf } from "../../../protocol/error.ts";
+import { describeEnd } from "../../../protocol/processEnd.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import { removePartial } from "../../checkpoint/directory.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
@@ -77,7 +78,7 @@ async function runInProcess(
     return await outcomeOf(listeners, (onMessage, fail) => {
       child.on("message", onMessage);
       child.on("error", (error) => fail(processFailed(messageOf(error), error)));
-      child.on("exit", (code, ended) => fail(processFailed(ended ?? `code ${code}`)));
+      child.on("exit", (code, ended) => fail(processFailed(describeEnd(code, ended))));
     });
   } catch (error) {
     await end();

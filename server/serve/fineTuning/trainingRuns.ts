@@ -7,6 +7,7 @@ import { isPlanned } from "../../../jobs/jobFile.ts";
 import { endPlanned } from "../../../jobs/plannedJob.ts";
 import type { JobStore } from "../../../jobs/store.ts";
 import { isKitError, messageOf } from "../../../protocol/error.ts";
+import { describeEnd } from "../../../protocol/processEnd.ts";
 import { type TuningJob, hasEnded, readTuningJob } from "./tuningJob.ts";
 
 const POLL_MS = 1_000;
@@ -103,7 +104,7 @@ export function createTrainingRuns(options: TrainingRunsOptions): TrainingRuns {
       if (!isClosed) void failIfNotBegun(work, directory, outcome).then(updateSoon);
     };
     child.once("error", ({ message }) => end(message));
-    child.once("exit", (code, signal) => end(signal ?? `code ${code}`));
+    child.once("exit", (code, signal) => end(describeEnd(code, signal)));
   }
 
   /** Ends a job whose process has ended without a result. */
