@@ -73,10 +73,10 @@ async function runStep([program, ...args]: Step, cwd: string, { signal, onStarte
   if (child.pid !== undefined) onStarted(child.pid);
   const end = () => void signalTree(child, "SIGTERM");
   signal.addEventListener("abort", end);
-  const why = await once(child, "close").then(
-    ([code, signal]) => (code === 0 ? undefined : describeEnd(code, signal)),
-    messageOf,
-  );
+  const why = await once(child, "close").then((end) => {
+    const [code, signal] = end as [number | null, NodeJS.Signals | null];
+    return code === 0 ? undefined : describeEnd(code, signal);
+  }, messageOf);
   signal.removeEventListener("abort", end);
   signal.throwIfAborted();
   if (why === undefined) return;
