@@ -53,8 +53,11 @@ export function planTraining(sizes: TrainingSizes): TrainingPlan {
 
 /** Whether a plan's activations are moderate, and each fits in a buffer. */
 export function isModerate(sizes: TrainingSizes): boolean {
-  const plan = reserve(sizes, RECOMPUTE_CHEAP);
-  return activationBytes(plan) <= MODERATE_BYTES && largestWords(plan) <= sizes.maxWords;
+  return activationBytes(reserve(sizes, RECOMPUTE_CHEAP)) <= MODERATE_BYTES && fitsBuffers(sizes);
+}
+
+export function fitsBuffers(sizes: TrainingSizes): boolean {
+  return largestWords(reserve(sizes, RECOMPUTE_CHEAP)) <= sizes.maxWords;
 }
 
 export function memoryBytes({ arrays }: TrainingPlan): number {

@@ -10,9 +10,15 @@ import { WORD_BYTES } from "../device/array.ts";
 import type { Device } from "../device/device.ts";
 import { MAX_HEAD_DIM } from "../kernels/attention.ts";
 import { createLearner } from "../step/learner.ts";
-import { type TrainingPlan, isModerate, memoryBytes, planTraining } from "../step/trainingPlan.ts";
+import {
+  type TrainingPlan,
+  fitsBuffers,
+  isModerate,
+  memoryBytes,
+  planTraining,
+} from "../step/trainingPlan.ts";
 
-/** Minimum tokens of a micro-batch, enough to keep a GPU busy. */
+/** Minimum tokens of a micro-batch that fit in a buffer, enough to keep a GPU busy. */
 const MIN_TOKENS = 2048;
 
 /** Training on a GPU as a backend. WebGPU doesn't report free memory, so the plan is allocated to know that it fits. */
@@ -106,9 +112,12 @@ function planFor(
     limits: { ...limits, selected: limits.tokens },
     options: { weightDecay, maxGradNorm },
   });
-  const { tokens, longest } = batchSizes(batchesOf(preparation), {
+  const { longest, largestExample, ...sizes } = batchSizes(batchesOf(preparation), {
     minTokens: MIN_TOKENS,
     isModerate: ({ tokens, longest }) => isModerate(sizesWith({ tokens, longest })),
   });
+  let { tokens } = sizes;
+  while (tokens > largestExample && !fitsBuffers(sizesWith({ tokens, longest })))
+    tokens = Math.max(largestExample, Math.ceil(tokens / 2));
   return planTraining(sizesWith({ tokens, longest }));
 }

@@ -31,7 +31,25 @@ export function testDevice(): Promise<Device> {
   return (opened ??= newDevice());
 }
 
+/** Bytes of a buffer that every GPU can bind. With them, SwiftShader is as small as WebGPU allows: eight in a kernel. */
+const MIN_BYTES = 2 ** 27;
+
 export function newDevice(): Promise<Device> {
   useSwiftShader();
-  return openDevice({}, PROJECT);
+  return openDevice({}, PROJECT, MIN_BYTES);
+}
+
+/** The shared device, as if its largest buffer had so many words. */
+export async function smallDevice(maxWords: number): Promise<Device> {
+  const device = await testDevice();
+  return {
+    ...device,
+    maxWords,
+    async allocate(arrays) {
+      const large = arrays.find(({ words }) => words > maxWords);
+      if (large)
+        throw new Error(`${large.words} words of ${large.purpose} are more than ${maxWords}`);
+      await device.allocate(arrays);
+    },
+  };
 }

@@ -14,7 +14,7 @@ import { difference } from "../embedded/kernels/team.ts";
 import { losses, run, tinyConfig } from "../embedded/run.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { createWebgpuEngine } from "./built.ts";
-import { HAS_WEBGPU, PROJECT, newDevice, testDevice, useSwiftShader } from "./device.ts";
+import { HAS_WEBGPU, PROJECT, newDevice, smallDevice, useSwiftShader } from "./device.ts";
 
 test("without its package, it says how to install it", async () => {
   await expect(openDevice({}, scratchDirectory())).rejects.toThrow(
@@ -52,19 +52,33 @@ describe.runIf(HAS_WEBGPU)("on SwiftShader", () => {
     );
   });
 
-  test("a refused shader and a lost device are one sentence each", async () => {
+  test("a refused shader, a ninth buffer and a lost device are one sentence each", async () => {
     const device = await newDevice();
-    const array = createArrays().add("weights", 4);
-    await device.allocate([array]);
-    const broken = kernel("broken", { params: {}, reads: {}, writes: { y: "f32" }, code: "no" });
-    device.run([
-      { kernel: broken, params: {}, arrays: { y: wholeSlice(array) }, grid: () => [1, 1, 1] },
-    ]);
-    await expect(device.read([wholeSlice(array)])).rejects.toThrow(
+    const all = createArrays();
+    const arrays = Object.fromEntries(
+      Array.from({ length: 9 }, (_, i) => [`y${i}`, wholeSlice(all.add("weights", 64))]),
+    );
+    await device.allocate(all.arrays);
+    const read = () => device.read([arrays["y0"]!]);
+    const call = (count: number, code: string) => {
+      const used = Object.fromEntries(Object.entries(arrays).slice(0, count));
+      const writes = Object.fromEntries(Object.keys(used).map((name) => [name, "f32"] as const));
+      const made = kernel("broken", { params: { n: "u32" }, reads: {}, writes, code });
+      device.run([{ kernel: made, params: { n: 0 }, arrays: used, grid: () => [1, 1, 1] }]);
+    };
+    call(1, "no");
+    await expect(read()).rejects.toThrow(
       /^The GPU's driver refused a command \(Error while parsing WGSL: .*\)\. Update the driver/,
     );
+    const fine = "@compute @workgroup_size(1) fn main() { y0[0] = f32(batch.x + p.n); }";
+    call(8, fine);
+    await read();
+    call(9, fine);
+    await expect(read()).rejects.toThrow(
+      /^The GPU's driver refused a command \(.*storage buffers \(9\).*\(8\).*\)\. Update the driver/,
+    );
     device.destroy();
-    await expect(device.read([wholeSlice(array)])).rejects.toThrow(
+    await expect(read()).rejects.toThrow(
       /^The GPU stopped working \(.*\)\. Run kit start --resume to continue/,
     );
   });
@@ -90,12 +104,13 @@ describe.runIf(HAS_WEBGPU)("on SwiftShader", () => {
     );
   });
 
-  test("what one engine saved goes on in the other as if it had never stopped", async () => {
+  test("what one engine saved goes on in the other as if it had never stopped, on a small GPU", async () => {
     const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
     const config = tinyConfig({ maxSteps: 8, saveSteps: 4, loggingSteps: 1, lora: LORA });
     const source = resolveModel(config.model);
     if (source.kind === "hub") throw new Error("a shape is trained here");
-    const planBackend = webgpuBackend(await testDevice());
+    // The embedding is in parts, and so are the logits and a batch.
+    const planBackend = webgpuBackend(await smallDevice(2048));
     const onGpu = async (resumeFrom?: string) => {
       const [events, directory]: [EngineEvent[], string] = [[], scratchDirectory()];
       const onEvent = (event: EngineEvent) => void events.push(event);
