@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,29 +21,40 @@ const MAX_PRINTED = 2 ** 16;
 
 type Gpu = Pick<GpuJob, "options" | "project">;
 
-/** Trains in a process of its own, which has exited when this settles. */
-export async function trainInProcess(gpu: Gpu, options: TrainOptions): Promise<void> {
+/**
+ * Trains in a process of its own, which has exited when this settles.
+ * @param start starts it
+ */
+export async function trainInProcess(
+  gpu: Gpu,
+  options: TrainOptions,
+  start = startProcess,
+): Promise<void> {
   const { config, directory, resumeFrom, signal } = options;
   signal.throwIfAborted();
   const source = await locateModel(config.model, options);
   const job = { config, directory, source, resumeFrom };
   try {
-    await runInProcess({ ...gpu, ...job }, options);
+    await runInProcess({ ...gpu, ...job }, options, start);
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }
 }
 
 /** Checks a training run as it would train, on the GPU. */
-export async function checkInProcess(gpu: Gpu, requested: CheckOptions): Promise<TrainingCheck> {
+export async function checkInProcess(
+  gpu: Gpu,
+  requested: CheckOptions,
+  start = startProcess,
+): Promise<TrainingCheck> {
   const { config, onNote, signal } = requested;
   const source = await locateModel(config.model, { onNote });
   const directory = makeCheckFolder();
   const job = { ...gpu, config, directory, source, resumeFrom: undefined };
   try {
     const check = { measures: measuresLoss(requested) };
-    const found = await runInProcess({ ...job, check }, { signal, onNote, onEvent: () => {} });
-    return found!;
+    const listeners = { signal, onNote, onEvent: () => {} };
+    return (await runInProcess({ ...job, check }, listeners, start))!;
   } finally {
     removeCheckFolder(directory);
   }
@@ -53,15 +64,9 @@ export async function checkInProcess(gpu: Gpu, requested: CheckOptions): Promise
 async function runInProcess(
   job: GpuJob,
   listeners: TrainListeners,
+  start: () => ChildProcess,
 ): Promise<TrainingCheck | undefined> {
-  const worker = fileURLToPath(new URL("./trainWorker.js", import.meta.url));
-  const child = spawn(process.execPath, [worker], {
-    serialization: "advanced",
-    // Without the folder, Vulkan's loader complains.
-    env: { XDG_RUNTIME_DIR: tmpdir(), ...process.env },
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-    windowsHide: true,
-  });
+  const child = start();
   const closed = once(child, "close");
   let printed = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
@@ -86,6 +91,17 @@ async function runInProcess(
   } finally {
     await end();
   }
+}
+
+function startProcess(): ChildProcess {
+  const worker = fileURLToPath(new URL("./trainWorker.js", import.meta.url));
+  return spawn(process.execPath, [worker], {
+    serialization: "advanced",
+    // Without the folder, Vulkan's loader complains.
+    env: { XDG_RUNTIME_DIR: tmpdir(), ...process.env },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    windowsHide: true,
+  });
 }
 
 /** Adds why Dawn refused a driver, which it only prints among drivers' warnings. */

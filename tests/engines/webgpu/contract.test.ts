@@ -1,6 +1,6 @@
 import { describeEngine } from "../contract.ts";
-import { createWebgpuEngine } from "./built.ts";
-import { HAS_WEBGPU, PROJECT, useSwiftShader } from "./device.ts";
+import { HAS_WEBGPU, useSwiftShader } from "./device.ts";
+import { createWarmEngine } from "./warmEngine.ts";
 
 if (HAS_WEBGPU) useSwiftShader();
-describeEngine("webgpu", () => createWebgpuEngine({}, PROJECT), { skip: !HAS_WEBGPU });
+describeEngine("webgpu", createWarmEngine, { skip: !HAS_WEBGPU });
