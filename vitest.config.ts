@@ -14,8 +14,8 @@ export default mergeConfig(
       maxWorkers: 4,
       // A worker's files share modules and browser, so a test must restore both.
       isolate: false,
-      // Helper threads would slow concurrent tests.
-      env: { KIT_THREADS: "1" },
+      // Helper threads would slow concurrent tests. An old Node may run them.
+      env: { KIT_THREADS: "1", KIT_NODE_NOTE: "0" },
       sequence: { sequencer: LongestFirst },
       // Only for hanging tests: a busy machine with a slow disk takes half a minute to import torch.
       expect: { poll: { timeout: PATIENCE_MS } },

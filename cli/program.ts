@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { Command, CommanderError } from "commander";
 import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { VERSION } from "../protocol/version.ts";

@@ -3,6 +3,7 @@ import { type MetricHistory, type StepValue, withValue } from "./history.ts";
 import { isRecord, numbersIn } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
 import type { Better } from "./objective.ts";
+import { asleepMs } from "./sleep.ts";
 
 /** A GPU's first steps compile and load kernels, and are up to a hundred times slower. */
 const WARM_UP_MS = 5_000;
@@ -89,7 +90,7 @@ export function reduceProgress(before: Progress, { event, data, at }: LoggedEven
     const startedAt = before.evaluating ? before.startedAt : after.at;
     return { ...after, ...numbersIn({ startedAt, steps: fields.maxSteps }) };
   }
-  if (event === "training.log") addLog(after, fields);
+  if (event === "training.log") addLog(after, fields, before.at);
   if (event === "training.preparing" && typeof fields.doing === "string") {
     after.doing = { words: fields.doing, since: before.doing?.since ?? after.at ?? NaN };
   }
@@ -140,13 +141,19 @@ function addToHistory(
   return history;
 }
 
-function addLog(after: Progress, fields: Record<string, unknown>): void {
+/** @param since the time of the event before */
+function addLog(after: Progress, fields: Record<string, unknown>, since: number | undefined): void {
   const { step = NaN, loss, learningRate, tokensPerSecond, evalLoss } = numbersIn(fields);
   const metrics = { ...after.metrics, ...numbersIn(fields.metrics) };
   Object.assign(after, numbersIn({ loss, learningRate, tokensPerSecond, evalLoss }));
   const { at } = after;
   if (at !== undefined && step >= 0) {
     const { first, last } = after;
+    // An evaluation may take long; other logs don't, unless the machine slept.
+    if (first && last && last.step > first.step && evalLoss === undefined) {
+      const usualMs = ((last.at - first.at) / (last.step - first.step)) * (step - last.step);
+      after.first = { ...first, at: first.at + asleepMs(at - (since ?? at), usualMs) };
+    }
     const isSecond = first && first === last && step === first.step + 1;
     after.last = { step, at };
     const isWarmingUp = isSecond && step !== after.steps && at - first.at < WARM_UP_MS;

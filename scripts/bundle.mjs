@@ -12,7 +12,7 @@ const slashed = (path) => path.replaceAll(sep, "/");
 const outDir = slashed(realpathSync(process.argv[2] ?? "dist"));
 
 /** Entry points that one process loads together. They share chunks, so that each module exists once. */
-const MAIN = ["cli/kit", "sdk/index", "sdk/engines", "sdk/metrics"];
+const MAIN = ["cli/kit", "cli/program", "sdk/index", "sdk/engines", "sdk/metrics"];
 /** Entry points of the leading threads, which share one chunk. */
 const LEADERS = readdirSync(`${outDir}/engines`)
   .flatMap((engine) =>
@@ -30,7 +30,7 @@ const GROUPS = [
   { name: "protocol", test: inDist(/^protocol\//) },
   { name: "sdk", test: inDist(/^sdk\/\w+\.js$/) },
   // Modules that `kit` loads before it knows the command.
-  { name: "cli", test: inDist(/^cli\/(?!kit\.js)/), tags: ["$initial"] },
+  { name: "cli", test: inDist(/^cli\/(?!(kit|program|runtime)\.js)/), tags: ["$initial"] },
 ];
 
 /** Tests a module's path relative to `dist/`. */

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { pathInside } from "../jobs/paths.ts";
 import { isKitError } from "../protocol/error.ts";
+import { setAwakeTimeout } from "../protocol/sleep.ts";
 
 /** How long the project's code may take. */
 const LIMIT_MS = 3_600_000;
@@ -93,7 +94,7 @@ export async function orStuck<T>(
     giveUp = () => reject(reason());
   });
   process.once("beforeExit", giveUp);
-  const timer = setTimeout(giveUp, limitMs).unref();
+  const timer = setAwakeTimeout(giveUp, limitMs).unref();
   try {
     return await Promise.race([work, stuck]);
   } finally {

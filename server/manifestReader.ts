@@ -8,6 +8,7 @@ import {
 } from "../protocol/entry.ts";
 import { KitError } from "../protocol/error.ts";
 import { type Manifest, type ManifestMessage, isManifestMessage } from "../protocol/http.ts";
+import { setAwakeTimeout } from "../protocol/sleep.ts";
 
 /** Concurrent subprocesses: several, so that a project that was just corrected can load while an earlier read hangs. */
 const MAX_CONCURRENT = 4;
@@ -82,7 +83,7 @@ function loadManifest(
       answer ??= message;
       kill();
     };
-    const timer = setTimeout(() => {
+    const timer = setAwakeTimeout(() => {
       conclude({ error: stillLoading(DEFAULT_ENTRY, limitMs) });
     }, limitMs);
     const settle = (message: ManifestMessage) => {

@@ -34,7 +34,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
   const paths = packed.files.map(({ path }) => path);
   const isExpected = (path: string) =>
     /^dist\/[\w/-]+\.d\.ts$/.test(path) ||
-    /^dist\/(chunks\/[\w-]+|cli\/kit|sdk\/(index|engines|metrics)|engines\/\w+\/\w+\/\w+Worker)\.js$/.test(
+    /^dist\/(chunks\/[\w-]+|cli\/(kit|program)|sdk\/(index|engines|metrics)|engines\/\w+\/\w+\/\w+Worker)\.js$/.test(
       path,
     ) ||
     /^dist\/engines\/embedded\/kernels\/(plain|relaxed|wide)\.wasm$/.test(path) ||

@@ -10,6 +10,7 @@ import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
 import { ensureBundle } from "../project/bundle.ts";
 import { enterProject } from "../project/folder.ts";
 import { explainExit, loadEntry } from "../project/loadEntry.ts";
+import { slowRuntime } from "../runtime.ts";
 import { openJsonLines } from "../terminal/json.ts";
 import { limitOutput, printError } from "../terminal/print.ts";
 
@@ -29,6 +30,8 @@ export const command = createCommand("start", {
   .action(async (entry, options) => {
     const { project: folder, resume = false, detach = false, planned: plannedJob } = options;
     const jsonLines = options.json && openJsonLines();
+    const slow = process.env.KIT_NODE_NOTE === "0" ? undefined : slowRuntime(process.versions);
+    if (slow !== undefined) printError(`kit: ${slow}`);
     const name = entry ?? DEFAULT_ENTRY;
     const explain = (code: number) => explainExit(name, code);
     const earlySignals = exitOnSignals(explain);

@@ -52,7 +52,8 @@ export function kitDependency(project: string): string {
 function isInstalledIn(folder: string): boolean {
   try {
     const resolved = createRequire(join(folder, "package.json")).resolve("kit/package.json");
-    return dirname(resolved) === PACKAGE.root;
+    // With the NODE_PATH that pnpm sets, Node doesn't follow its links.
+    return realPathOrSelf(dirname(resolved)) === PACKAGE.root;
   } catch {
     // No Kit is installed there.
     return false;

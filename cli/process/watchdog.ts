@@ -91,18 +91,20 @@ function currentLocation(): string | undefined {
 const TIMER = `
   const { workerData } = require("node:worker_threads");
   const { writeSync } = require("node:fs");
-  setTimeout(() => {
+  let ticks = workerData.limitMs / workerData.beatMs;
+  setInterval(() => {
+    if (--ticks > 0) return;
     writeSync(2, workerData.message + "\\n");
     process.kill(process.pid, "SIGKILL");
-  }, workerData.limitMs);
+  }, workerData.beatMs);
 `;
 
-/** Prints a sentence and ends this process after a limit, even if its main thread is blocked. */
+/** Prints a sentence and ends this process after a limit of time awake, even if its main thread is blocked. */
 export function startWatchdog(limitMs: number, message: string): { stop: () => void } {
   const worker = new Worker(TIMER, {
     eval: true,
     execArgv: [],
-    workerData: { limitMs, message },
+    workerData: { limitMs, message, beatMs: Math.min(limitMs, HEARTBEAT_MS) },
   });
   worker.unref();
   return { stop: () => void worker.terminate() };

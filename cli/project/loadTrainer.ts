@@ -1,10 +1,10 @@
 import { realpathSync } from "node:fs";
 import { register } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { DEFAULT_ENTRY, LOAD_LIMIT_MS, stillLoading } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
+import { setAwakeTimeout } from "../../protocol/sleep.ts";
 import { isCompatible } from "../../protocol/version.ts";
 import { isKit, versionOf } from "../../sdk/kit.ts";
 import type { Trainer } from "../../sdk/trainer.ts";
@@ -59,8 +59,11 @@ export async function loadProject(
   try {
     resolveFromProject(bundle);
     const loading = import(pathToFileURL(bundle).href) as Promise<Record<string, unknown>>;
-    // The delay keeps nothing alive: if nothing else is open, Node ends the process.
-    module = await Promise.race([loading, delay(limitMs, undefined, { ref: false })]);
+    // The limit keeps nothing alive: if nothing else is open, Node ends the process.
+    const limit = new Promise<undefined>((resolve) => {
+      setAwakeTimeout(() => resolve(undefined), limitMs).unref();
+    });
+    module = await Promise.race([loading, limit]);
   } catch (error) {
     throw new KitError("IMPORT_FAILED", describeError(error), { cause: error });
   } finally {

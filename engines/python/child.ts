@@ -5,6 +5,7 @@ import { hasGroups, signalTree } from "../../disk/processTree.ts";
 import { KitError } from "../../protocol/error.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import { describeEnd } from "../../protocol/processEnd.ts";
+import { setAwakeTimeout } from "../../protocol/sleep.ts";
 import type { Interpreter } from "./interpreter.ts";
 import { createLineSplitter } from "./lines.ts";
 import { type PythonMessage, parseMessage } from "./messages.ts";
@@ -84,7 +85,7 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
   async function stop() {
     send({ type: "cancel" });
     child.stdin.end();
-    const timer = setTimeout(kill, GRACE_MS);
+    const timer = setAwakeTimeout(kill, GRACE_MS);
     await ended.catch(() => {});
     clearTimeout(timer);
   }

@@ -1,6 +1,7 @@
 import { evalName } from "../../protocol/evaluation.ts";
 import type { EventData, Measured } from "../../protocol/event.ts";
 import { withDigits } from "../../protocol/format.ts";
+import { asleepMs } from "../../protocol/sleep.ts";
 import type { PendingSteps } from "../checkpoint/trainerState.ts";
 import constants from "../constants.json" with { type: "json" };
 import { type SumAndCount, addMeans } from "../objectives/objective.ts";
@@ -40,6 +41,7 @@ export function createStepLog(
   now: () => number = () => performance.now(),
 ): StepLog {
   let since = now();
+  let lastStep = { at: since, ms: Infinity };
   let losses = [...pending.losses];
   let metrics = structuredClone(pending.metrics);
   let tokens = 0;
@@ -50,12 +52,19 @@ export function createStepLog(
     addMeans(metrics, step.metrics);
     gradNorm = step.gradNorm;
     tokens += step.tokens;
+    const at = now();
+    const elapsed = at - lastStep.at;
+    const asleep = asleepMs(elapsed, lastStep.ms);
+    since += asleep;
+    lastStep = { at, ms: elapsed - asleep };
   }
 
   async function withoutTiming<T>(work: () => Promise<T>): Promise<T> {
     const from = now();
     const result = await work();
-    since += now() - from;
+    const elapsed = now() - from;
+    since += elapsed;
+    lastStep.at += elapsed;
     return result;
   }
 

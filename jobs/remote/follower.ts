@@ -4,6 +4,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { hasGroups, signalTree } from "../../disk/processTree.ts";
 import type { ErrorCode } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
+import { setAwakeTimeout } from "../../protocol/sleep.ts";
 import { type FollowerMessage, isFollowerMessage } from "./followerMessage.ts";
 
 /** Grace period to detach after SIGTERM. */
@@ -74,7 +75,7 @@ export function startFollower(options: FollowerOptions): Follower {
     ended,
     async close() {
       if (child.exitCode === null) signalTree(child, "SIGTERM");
-      const timer = setTimeout(() => signalTree(child, "SIGKILL"), graceMs);
+      const timer = setAwakeTimeout(() => signalTree(child, "SIGKILL"), graceMs);
       await ended;
       clearTimeout(timer);
     },

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../../protocol/engine.ts";
 import type { EventData } from "../../protocol/event.ts";
+import { setAwakeTimeout } from "../../protocol/sleep.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { chooseHeldOutRows, withInitialModel } from "../engine.ts";
 import { MAX_CONCURRENT, answerRows, isEvaluable } from "../metrics/answerRows.ts";
@@ -65,7 +66,8 @@ async function speedOf({ engine, config, directory, signal }: TimedTraining): Pr
       signal,
       trainingEnded,
       onEvent({ event, data }) {
-        if (event === "training.started") timer = setTimeout(() => trainingEnded.abort(), MAX_MS);
+        if (event === "training.started")
+          timer = setAwakeTimeout(() => trainingEnded.abort(), MAX_MS);
         if (event !== "training.log") return false;
         speed = data.tokensPerSecond ?? 0;
         return data.step >= TIMED_STEPS;

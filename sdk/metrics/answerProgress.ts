@@ -1,5 +1,6 @@
 import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration, withDigits } from "../../protocol/format.ts";
+import { asleepMs } from "../../protocol/sleep.ts";
 import { MAX_CONCURRENT } from "./answerRows.ts";
 
 export interface AnswerProgress {
@@ -50,7 +51,10 @@ export function createAnswerProgress(
       emit();
     },
     show(answered, fromCache = 0) {
+      const [before, timed] = [at, count - cached];
+      const batchMs = (at - startedAt) * Math.min(1, MAX_CONCURRENT / timed);
       [at, count, cached] = [now(), answered, fromCache];
+      if (timed > 0) startedAt += asleepMs(at - before, batchMs);
       const isDue = at - reported.at >= REPORT_MS && (count - reported.count) * 100 >= rows;
       if (isDue || count === rows) emit();
     },

@@ -6,6 +6,7 @@ import {
   type ServerResponse,
   createServer,
 } from "node:http";
+import type { Socket } from "node:net";
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
 import { messageOf } from "../../protocol/error.ts";
@@ -120,6 +121,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   // Limit only the headers' size: a dropped header could be the one that reveals another site.
   server.maxHeadersCount = 0;
   server.timeout = limits.stalledMs;
+  server.on("timeout", (socket: Socket) => {
+    // A client that waits for a response has not stalled, whatever the clock says after a sleep.
+    const pending = pendingResponse(socket);
+    if (!pending?.req.complete || pending.writableLength > 0) socket.destroy();
+  });
   // With `Expect`, the client sends its body only after our answer.
   server.on("checkContinue", onRequest).on("checkExpectation", onRequest);
   connections.watch(server);

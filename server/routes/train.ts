@@ -76,10 +76,6 @@ async function streamOutput(
     ...(error !== undefined && { [RUN_ERROR_HEADER]: encodeURIComponent(error) }),
   });
   response.flushHeaders();
-  // A quiet run is fine; only a client that leaves bytes unread has stalled.
-  response.on("timeout", () => {
-    if (response.writableLength > 0) response.destroy();
-  });
   for await (const chunk of output ?? []) {
     await writeChunk(response, chunk);
   }

@@ -1,0 +1,29 @@
+// While a machine sleeps, its processes stand still. Clocks go on: the wall's everywhere, and on macOS and Windows
+// also those of timers.
+
+/** The most of a sleep that counts as time awake. */
+const TICK_MS = 1_000;
+/** A shorter pause is no sleep. */
+const MIN_SLEEP_MS = 30_000;
+/** Work that takes this many times as long as usual was interrupted. */
+const SLEEP_FACTOR = 20;
+
+/** Like `setTimeout`, which would call back right after a sleep, but counts time awake. */
+export function setAwakeTimeout(callback: () => void, ms: number): ReturnType<typeof setInterval> {
+  let ticks = Math.max(1, Math.ceil(ms / TICK_MS));
+  const timer = setInterval(() => {
+    if (--ticks > 0) return;
+    clearInterval(timer);
+    callback();
+  }, ms / ticks);
+  return timer;
+}
+
+/**
+ * How much of the time that some work took was sleep. Pure.
+ * @param usualMs how long such work takes
+ */
+export function asleepMs(elapsedMs: number, usualMs: number): number {
+  const isSleep = elapsedMs > MIN_SLEEP_MS && elapsedMs > SLEEP_FACTOR * usualMs;
+  return isSleep ? elapsedMs - usualMs : 0;
+}
