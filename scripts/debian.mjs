@@ -15,10 +15,16 @@ const PROGRAMS = [
   { variable: "IP_PATH", names: ["ip"], debian: "iproute2" },
   { variable: "JQ_PATH", names: ["jq"], debian: "jq" },
   { variable: "CURL_PATH", names: ["curl"], debian: "curl" },
+  { variable: "FAKETIME_PATH", names: ["libfaketime.so.1"], debian: "libfaketime" },
 ];
 
 /** On Debian, only root's PATH has `/usr/sbin`. */
-const FOLDERS = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
+const FOLDERS = [
+  ...(process.env.PATH ?? "").split(delimiter),
+  "/usr/sbin",
+  "/usr/lib/x86_64-linux-gnu/faketime",
+  "/usr/lib/aarch64-linux-gnu/faketime",
+];
 
 /** Installs missing programs and passes their paths to the tests. */
 export function findPrograms() {
