@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
@@ -24,7 +24,12 @@ const HOUR_MS = 3_600_000;
 
 /** Its first callback, and the page's request for the project, wait at the gate. */
 const SOURCE = tinySource({
-  before: `${GATED} if (process.argv.includes("manifest")) await gate();`,
+  before: `import { writeFileSync } from "node:fs";
+    ${GATED}
+    if (process.argv.includes("manifest")) {
+      writeFileSync("loading", "");
+      await gate();
+    }`,
   options: "maxSteps: 800, saveSteps: 800, loggingSteps: 20, callbacks: { onLog: () => gate() },",
 });
 
@@ -71,6 +76,7 @@ test.each([
   const stream = readBody(await fetch(`${ui.url}api/jobs/${id}/events`));
   await stream.until((text) => text.includes('"step":40'));
   const manifest = fetch(`${ui.url}api/manifest`);
+  await expect.poll(() => existsSync(join(project, "loading"))).toBe(true);
   const answer = streamFrom(serve.port, talk, /"content":"./);
   await answer.began;
 
