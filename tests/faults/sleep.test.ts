@@ -35,14 +35,14 @@ const SOURCE = tinySource({
   options: "maxSteps: 1500, saveSteps: 1500, loggingSteps: 20, callbacks: { onLog: () => gate() },",
 });
 
-/** A machine that runs the processes in a folder. */
+/** A machine that runs the processes in a folder, and sleeps for an hour. */
 function createLaptop(folder: string, clocks: NodeJS.ProcessEnv) {
   const path = join(folder, "clock");
   const isStopped = (pid: string) => /\) T [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   writeFileSync(path, "+0\n");
   return {
     env: { LD_PRELOAD: LIBRARY, FAKETIME_TIMESTAMP_FILE: path, FAKETIME_NO_CACHE: "1", ...clocks },
-    async sleepForAnHour() {
+    async sleep() {
       // Again, since one may just have started another.
       const stop = () => (signalAll(folder, "SIGSTOP"), processesIn(folder).every(isStopped));
       await expect.poll(stop).toBe(true);
@@ -66,12 +66,12 @@ test.each([
 ])("training, kit ui and kit serve survive an hour of sleep: %s", async (name, clocks) => {
   const harm = createHarm(`The machine sleeps for an hour: ${name}`);
   const project = createRunProject(SOURCE);
-  const { env, sleepForAnHour } = createLaptop(project, clocks);
+  const laptop = createLaptop(project, clocks);
   saveToolModel(join(project, "talker"), { context: 8192 });
   const talk = { model: "talker", messages: [{ role: "user", content: "1" }] };
   await runKit(project, ["build"]);
-  const serve = await startServe(project, ["talker"], env);
-  const ui = await startKitUi(project, 0, { env });
+  const serve = await startServe(project, ["talker"], laptop.env);
+  const ui = await startKitUi(project, 0, { env: laptop.env });
   const run = readBody(await startRun(ui.url));
   await run.until((text) => stepsIn(text).length > 2);
   const [{ id = "" } = {}] = createJobStore(project).list();
@@ -84,7 +84,7 @@ test.each([
   const answer = streamFrom(serve.port, talk, /"content":"./);
   await answer.began;
 
-  await sleepForAnHour();
+  await laptop.sleep();
   const logged = readLog(project, id).length;
   const wokeAt = performance.now();
   await stream.until((text) => parseFrames(text).length > logged);
