@@ -16,7 +16,8 @@ test("the command says what its source says", () => {
 
 /** What the build bundles besides the command. */
 const OTHER_ENTRIES = [
-  ...["sdk/index", "sdk/engines", "sdk/metrics", "engines/embedded/train/trainWorker"],
+  ...["cli/program", "sdk/index", "sdk/engines", "sdk/metrics"],
+  "engines/embedded/train/trainWorker",
   ...["engines/embedded/step/helperWorker", "engines/embedded/infer/inferWorker"],
   ...["engines/embedded/infer/decoderWorker", "engines/python/grammar"],
 ];

@@ -17,12 +17,20 @@ const KIT_OF: Record<string, (tarball: string) => string> = {
   bun: (tarball) => `bunx --package ${tarball} kit`,
 };
 
+/** Shell words by which each other runtime runs an installed `kit`. */
+const RUNTIMES: Record<string, string> = {
+  "run:bun": "bunx --bun kit",
+  "run:deno": "deno run -A --node-modules-dir=manual npm:kit",
+};
+
 /** Each tool's package in npm's registry. */
 const PACKAGES: Record<string, string> = {
   pnpm: "pnpm@12",
   yarn: "@yarnpkg/cli-dist@4",
   "yarn@1": "yarn@1",
   bun: "bun@1",
+  "run:bun": "bun@1",
+  "run:deno": "deno@2",
 };
 
 /** Seconds that each step took. */
@@ -39,7 +47,7 @@ export interface Row {
 
 /**
  * A first-time user's steps, from a tarball of Kit and with empty caches.
- * @param name a package manager, or a Node that comes with this npm: `node@22`
+ * @param name a package manager, or a runtime that comes with this npm: `node@22`, `run:deno`
  * @param folder an empty one
  * @param steps of the training; the quickstart's own number if undefined
  */
@@ -59,7 +67,8 @@ export async function walk(
   };
   const shell = (cwd: string, words: string) => run(cwd, ["sh", "-c", words], env);
   const isNode = name.startsWith("node@");
-  const manager = isNode ? "npm" : name;
+  const runtime = RUNTIMES[name];
+  const manager = isNode || runtime !== undefined ? "npm" : name;
 
   if (isNode) checkNode(name, await shell(empty, "node --version"));
   const init = `${KIT_OF[manager]?.(tarball)} init demo`;
@@ -74,7 +83,7 @@ export async function walk(
   const typecheck = async () =>
     (await timed(() => shell(demo, uiWords.replace("ui", "typecheck"))))[1];
   const types = isNode ? undefined : await typecheck();
-  const page = await openPage(demo, uiWords, env);
+  const page = await openPage(demo, runtime === undefined ? uiWords : `${runtime} ui`, env);
   let training: number;
   try {
     [, training] = await timed(() => train(page.url));

@@ -17,11 +17,11 @@ const keys = (form: RegExp) => [
 ];
 const rows = (form: RegExp) => [...PAGE.matchAll(form)].map(([, key = ""]) => key);
 
-test("the page has a row for each code, and each is one that an error has", () => {
+test("the page has a line for each code, and each is one that an error has", () => {
   const codes = [...SOURCE.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code);
   expect(codes.toSorted()).toEqual(keys(/^[A-Z]/).toSorted());
-  expect(rows(/^\| `([A-Z_]+)` /gm)).toEqual(expect.arrayContaining(codes));
-  expect(rows(/^\| `([A-Z_]+)` /gm)).toHaveLength(codes.length);
+  expect(rows(/^- `([A-Z_]+)`: /gm)).toEqual(expect.arrayContaining(codes));
+  expect(rows(/^- `([A-Z_]+)`: /gm)).toHaveLength(codes.length);
 });
 
 test("the page has a row for each status of an error", () => {

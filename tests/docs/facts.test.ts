@@ -237,6 +237,31 @@ test("the index leads to every page", () => {
   }
 });
 
+test("platforms.md names a command for each cell, of tests and scripts that there are", () => {
+  const page = readPage("platforms.md");
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const cells = rowsOf(page)
+    .slice(1)
+    .flatMap(([, ...shown]) => shown);
+  const letters = cells.flatMap(
+    (cell) => /^(?:gate|emulated|injected) ([A-Z])$/.exec(cell)?.[1] ?? [],
+  );
+  expect(letters.length).toBe(cells.filter((cell) => cell !== "never").length);
+  const commands = [...page.matchAll(/^- ([A-Z]): `(.*?)`/gm)].map(([, letter, command]) => [
+    letter,
+    command,
+  ]);
+  expect(commands.map(([letter]) => letter)).toEqual([...new Set(letters)].toSorted());
+  for (const command of codeIn(page).filter((code) => /^npm run|^npx vitest/.test(code))) {
+    const [, script] = /^npm run (\S+)/.exec(command) ?? [];
+    const paths = command.match(/\btests\/\S+/g) ?? [];
+    expect(script === undefined ? paths.length : scripts[script], command).toBeTruthy();
+    for (const path of paths) expect(existsSync(join(ROOT, path)), command).toBe(true);
+    const [, title] = / -t (\w+)/.exec(command) ?? [];
+    if (title !== undefined) expect(read(paths[0]!)).toContain(title);
+  }
+});
+
 /** As GitHub makes them. */
 function anchorsOf(path: string): string[] {
   return [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
