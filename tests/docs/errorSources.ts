@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDERS = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"];
 const CLASSES = new Set(["KitError"]);
 /** The texts of `kit --help` and of errors in its use, and what events are. */
-const USAGE = /\/(cli\/(kit|command)|protocol\/eventSchemas)\.ts/;
+const USAGE = /\/(cli\/(program|command)|protocol\/eventSchemas)\.ts/;
 /** Text of several words that begins and ends as a sentence does. */
 const SENTENCE =
   /^(?:[A-Z]|createTrainer|kit ui |\$\{(?:entry|caller)\})\S* .* .*(?:[.?!]|with: \$\{.*\})$/s;
