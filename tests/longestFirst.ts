@@ -1,6 +1,6 @@
 import { type TestSpecification, BaseSequencer } from "vitest/node";
 
-/** Files of long tests, or their folders, longest first. The last ones to start would run alone. */
+/** Files of long tests, their folders or projects, longest first. The last ones to start would run alone. */
 const LONGEST = [
   "tests/walk.test.ts",
   "tests/engines/realWeights/",
@@ -14,6 +14,8 @@ const LONGEST = [
   "tests/package.test.ts",
   "tests/npmStart.test.ts",
   "tests/engines/contract.test.ts",
+  // Each project's together, so that its worker stays.
+  ...["arm64 /", "arm64 node22", "arm64 node24"],
   "tests/e2e/",
   "tests/faults/",
 ];
@@ -29,6 +31,7 @@ export class LongestFirst extends BaseSequencer {
 /** The page's come last: they are short, and a worker starts anew for their environment. */
 function placeOf({ moduleId, project }: TestSpecification): number {
   if (project.name === "page") return LONGEST.length + 1;
-  const place = LONGEST.findIndex((path) => moduleId.includes(path));
+  const path = `${project.name} ${moduleId}`;
+  const place = LONGEST.findIndex((part) => path.includes(part));
   return place < 0 ? LONGEST.length : place;
 }
