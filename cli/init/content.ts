@@ -84,7 +84,7 @@ function packageJsonFor(project: string, name: string): PackageJson {
   const packageJson = { ...template, name, dependencies };
   const settings = readText(join(project, TSCONFIG));
   // With the project's own settings, tsc may write files or apply other rules.
-  if (settings !== undefined && settings !== readTemplate(TSCONFIG)) {
+  if (settings !== undefined && !haveSameLines(settings, readTemplate(TSCONFIG))) {
     delete packageJson.scripts?.typecheck;
     delete packageJson.devDependencies?.typescript;
   }
@@ -108,4 +108,9 @@ function folderOf(template: Template): string {
 export function readText(path: string): string | undefined {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile();
   return isFile ? readFileSync(path, "utf8") : undefined;
+}
+
+/** Whether two texts are the same but for their line ends, which git changes on Windows. */
+export function haveSameLines(a: string, b: string): boolean {
+  return a.replaceAll("\r\n", "\n") === b.replaceAll("\r\n", "\n");
 }

@@ -1,4 +1,5 @@
 import { type PackageJson, SECTIONS, parsePackageJson } from "../packages/packageJson.ts";
+import { haveSameLines } from "./content.ts";
 
 /** A project's file after adding the template's parts. */
 export interface Merged {
@@ -50,13 +51,15 @@ export function mergeGitignore(text: string, templateText: string): Merged {
 
 /** Keeps the project's tsconfig; reports the omitted script. */
 export function keepTsconfig(text: string, templateText: string): Merged {
-  return { text, added: [], leftAlone: text === templateText ? [] : ["no typecheck script added"] };
+  const leftAlone = haveSameLines(text, templateText) ? [] : ["no typecheck script added"];
+  return { text, added: [], leftAlone };
 }
 
 /** Adds a setting and the lines indented below it, unless the file has that setting. */
 export function mergeSetting(text: string, templateText: string): Merged {
   const [name = ""] = templateText.split(":");
-  if (text.includes(templateText)) return { text, added: [], leftAlone: [] };
+  if (text.replaceAll("\r\n", "\n").includes(templateText))
+    return { text, added: [], leftAlone: [] };
   if (new RegExp(`^${name}:`, "m").test(text)) return { text, added: [], leftAlone: [name] };
   const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   return { text: start + templateText, added: [name], leftAlone: [] };

@@ -1,7 +1,14 @@
 import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory, writeFileAtomically } from "../../disk/file.ts";
-import { type Values, PACKAGE_JSON, TSCONFIG, filesFor, readText } from "./content.ts";
+import {
+  type Values,
+  PACKAGE_JSON,
+  TSCONFIG,
+  filesFor,
+  haveSameLines,
+  readText,
+} from "./content.ts";
 import {
   type Merged,
   keepTsconfig,
@@ -43,7 +50,7 @@ export function copyTemplate(project: string, values: Values): Report {
       continue;
     }
     const merged = merge(path, content, MERGES[file]);
-    if (!merged && readText(path) !== content) report.leftAlone.push(file);
+    if (!merged && !haveSameLines(readText(path) ?? "", content)) report.leftAlone.push(file);
     if (merged?.added.length) report.added.push(`${file} (${merged.added.join(", ")})`);
     if (merged?.leftAlone.length) report.leftAlone.push(`${file} (${merged.leftAlone.join(", ")})`);
   }

@@ -2,8 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, isAbsolute, join, parse, relative, resolve } from "node:path";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, BuildOptions, BuildResult, Plugin } from "esbuild";
 import {
@@ -87,7 +87,8 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
       absWorkingDir: project,
       // A relative path, because esbuild would treat a * in an absolute one as a glob. Absolute on another drive.
       entryPoints: [relativeEntry(project, entryPath)],
-      outfile,
+      // The source map's paths begin there, and Node resolves them from the bundle's real path.
+      outfile: realPath(outfile),
       bundle: true,
       format: "esm",
       platform: "node",
@@ -110,6 +111,11 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
     if (isKitError(thrown)) throw thrown;
     throw new KitError("BUILD_FAILED", describeFailure(error), { cause: error });
   }
+}
+
+/** Where a path really is, even if its last folders don't exist yet. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(realPath(dirname(path)), basename(path));
 }
 
 function relativeEntry(project: string, entryPath: string): string {

@@ -13,7 +13,7 @@ export const COMMAND_FOLDER = process.cwd();
 
 /**
  * Changes to the project's folder, because a trainer's paths are relative to it.
- * @returns its absolute path
+ * @returns its real absolute path
  * @throws KitError `PROJECT_NOT_FOUND`
  */
 export function enterProject(directory: string): string {
@@ -23,7 +23,8 @@ export function enterProject(directory: string): string {
   }
   process.env[USER_FOLDER_VARIABLE] = userFolder();
   process.chdir(project);
-  return project;
+  // Through links, as /tmp is one on macOS.
+  return process.cwd();
 }
 
 /** Where the user typed the command, also for one that `kit ui` runs. */

@@ -1,6 +1,15 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { listFiles } from "../../disk/listFiles.ts";
 import { runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 
@@ -59,16 +68,20 @@ it("adds what is missing, overwrites nothing and says both", async () => {
 });
 
 it.each([
-  ["a new project", {}],
-  ["one that was there", { "package.json": `{"name":"mine"}` }],
-])("changes nothing the second time, and says so: %s", async (_, existing) => {
+  ["a new project", {}, "\n"],
+  ["one that was there", { "package.json": `{"name":"mine"}` }, "\n"],
+  ["one that git checked out on Windows", { "pnpm-workspace.yaml": "" }, "\r\n"],
+])("changes nothing the second time, and says so: %s", async (_, existing, lineEnd) => {
   const project = createProject(existing);
   await initIn(project);
+  for (const path of listFiles(project)) {
+    writeFileSync(join(project, path), read(project, path).replaceAll("\n", lineEnd));
+  }
   const files = ["package.json", ".gitignore"];
   const before = files.map((file) => read(project, file));
   const stdout = await initIn(project);
   expect(files.map((file) => read(project, file))).toEqual(before);
-  expect(stdout).toBe(`nothing to add to ${project}\nnext: npm install && npm run ui\n`);
+  expect(stdout).toMatch(`nothing to add to ${project}\nnext: `);
 });
 
 it("says in its README how to train where the script of that name is another's", async () => {

@@ -1,8 +1,9 @@
-import { rmSync, utimesSync, writeFileSync } from "node:fs";
+import { rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { ENDLESS, TINY_DATA, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import { createProject } from "../project.ts";
 
 function jobsOf(project: string) {
   return createJobStore(project).list();
@@ -277,7 +278,12 @@ describe("a job fails", () => {
     const own = `interface Place {\n  room: number;\n}\n
 export function own({ room }: Place): never {\n  throw new Error("no room left: " + room);\n}`;
     const project = createTinyProject(tinySource({ options, before }), { "src/kit/own.ts": own });
-    expect(await runKit(project, ["start"])).toMatchObject({
+    // As /tmp is a link on macOS; and .kit may be one.
+    const elsewhere = createProject({ "a/b/c/kit/file": "" });
+    const link = join(elsewhere, "link");
+    symlinkSync(project, link, "junction");
+    symlinkSync(join(elsewhere, "a/b/c/kit"), join(project, ".kit"), "junction");
+    expect(await runKit(project, ["start", "--project", link])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
         /^failed: no room left: 0\n {2}checkpoint {2}\.kit\/jobs\/\S+\/artifacts\/step-\d\n {2}at src\/kit\/own\.ts:6:9\n$/,
