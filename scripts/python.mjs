@@ -1,6 +1,6 @@
 // `npm run python`: creates a Python environment from pinned lists, for the Python engine's tests and the benchmark,
 // and the real weights and chat templates that they use. `node scripts/python.mjs <name>`: creates one
-// for the tests of the Ray engine (`ray`) or of TensorBoard and MLflow (`trackers`).
+// for the tests of the Ray engine (`ray`) or of TensorBoard, MLflow and W&B (`trackers`).
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { makeChatTemplates } from "./chatTemplates.mjs";

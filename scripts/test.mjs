@@ -65,7 +65,7 @@ if (!existsSync(ARM_STAMP)) {
 }
 if (!existsSync(WINDOWS)) console.log("kit: not tested: Node for Windows. Run: npm run windows");
 if (!existsSync(ENVIRONMENTS.trackers.stamp)) {
-  console.log("kit: not tested: TensorBoard and MLflow. Run: npm run trackers");
+  console.log("kit: not tested: TensorBoard, MLflow and W&B. Run: npm run trackers");
 }
 if (!hasVulkan()) {
   console.log("kit: not tested: the WebGPU engine. Install Debian's chromium and libvulkan1.");

@@ -10,7 +10,7 @@ const FOLDER = fileURLToPath(new URL("../../.trackers", import.meta.url));
 export const program = (name: string) => join(FOLDER, "bin", name);
 export const hasTrackers = existsSync(join(FOLDER, "kit-requirements.txt"));
 
-/** Runs Python code with TensorBoard and MLflow; what it printed. */
+/** Runs Python code with the trackers; what it printed. */
 export async function runPython(code: string, ...words: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(program("python"), ["-c", code, ...words]);
   return stdout;
