@@ -13,11 +13,12 @@ const PAGES = [1, 63, 257, SUM_SHARE + 1];
 const [STEP, RATE, WEIGHT_DECAY, MAX_NORM] = [3, 0.1, 0.5, 1];
 
 const isDecayed = (page: number) => page % 2 === 1;
-/** A page's numbers; second moments aren't negative. */
+/** A page's numbers, and some more that nothing may change; second moments aren't negative. */
 const dataOf = (page: number, array: number) =>
-  numbers(PAGES[page]!, 10 * page + array).map(array === 3 ? Math.abs : Number);
+  numbers(PAGES[page]! + 3, 10 * page + array).map(array === 3 ? Math.abs : Number);
+const gradientsOf = (page: number) => dataOf(page, 1).subarray(0, PAGES[page]);
 const NORM = Math.sqrt(
-  PAGES.flatMap((_, page) => [...dataOf(page, 1)]).reduce((sum, value) => sum + value * value, 0),
+  PAGES.flatMap((_, page) => [...gradientsOf(page)]).reduce((sum, value) => sum + value * value, 0),
 );
 
 /** Sums of the gradients' squares, and a step of AdamW with clipping. */
@@ -27,14 +28,11 @@ export const OPTIMIZER = {
   async found(device: Device, change: Change): Promise<Results> {
     const arrays = createArrays();
     const pages = PAGES.map((words, page) => {
-      // Some more, that are NaN.
       const made = TRAINED_ARRAYS.map((name) => [name, arrays.add("weights", words + 3)]);
       return { ...Object.fromEntries(made), words, decays: isDecayed(page) } as TrainedPage;
     });
     const plan = planOptimizer(arrays, pages, { weightDecay: WEIGHT_DECAY });
     await device.allocate(arrays.arrays);
-    for (const array of arrays.arrays)
-      device.write(array, 0, new Float32Array(array.words).fill(NaN));
     pages.forEach((page, i) =>
       TRAINED_ARRAYS.forEach((name, array) => device.write(page[name], 0, dataOf(i, array))),
     );
@@ -50,7 +48,7 @@ export const OPTIMIZER = {
     const { beta1, beta2, epsilon } = ADAMW;
     const sums = PAGES.flatMap((words, page) =>
       Array.from({ length: Math.ceil(words / SUM_SHARE) }, (_, share) =>
-        dataOf(page, 1)
+        gradientsOf(page)
           .subarray(share * SUM_SHARE, (share + 1) * SUM_SHARE)
           .reduce((sum, value) => sum + value * value, 0),
       ),
@@ -59,7 +57,7 @@ export const OPTIMIZER = {
       const [weights, gradients, first, second] = TRAINED_ARRAYS.map((_, array) =>
         Array.from(dataOf(page, array)),
       ) as [number[], number[], number[], number[]];
-      gradients.forEach((gradient, i) => {
+      gradientsOf(page).forEach((gradient, i) => {
         const g = clipScale(NORM, MAX_NORM) * gradient;
         first[i] = beta1 * first[i]! + (1 - beta1) * g;
         second[i] = beta2 * second[i]! + (1 - beta2) * g * g;
