@@ -74,7 +74,7 @@ async function runStep([program, ...args]: Step, cwd: string, { signal, onStarte
   const end = () => void signalTree(child, "SIGTERM");
   signal.addEventListener("abort", end);
   const why = await once(child, "close").then((end) => {
-    const [code, signal] = end as [number | null, NodeJS.Signals | null];
+    const [code, signal] = end as Parameters<typeof describeEnd>;
     return code === 0 ? undefined : describeEnd(code, signal);
   }, messageOf);
   signal.removeEventListener("abort", end);
