@@ -19,8 +19,8 @@ const KIT_OF: Record<string, (tarball: string) => string> = {
 
 /** Shell words by which each other runtime runs an installed `kit`. */
 const RUNTIMES: Record<string, string> = {
-  "run:bun": "bunx --bun kit",
-  "run:deno": "deno run -A --node-modules-dir=manual npm:kit",
+  "run-bun": "bunx --bun kit",
+  "run-deno": "deno run -A --node-modules-dir=manual npm:kit",
 };
 
 /** Each tool's package in npm's registry. */
@@ -29,8 +29,8 @@ const PACKAGES: Record<string, string> = {
   yarn: "@yarnpkg/cli-dist@4",
   "yarn@1": "yarn@1",
   bun: "bun@1",
-  "run:bun": "bun@1",
-  "run:deno": "deno@2",
+  "run-bun": "bun@1",
+  "run-deno": "deno@2",
 };
 
 /** Seconds that each step took. */
@@ -47,7 +47,7 @@ export interface Row {
 
 /**
  * A first-time user's steps, from a tarball of Kit and with empty caches.
- * @param name a package manager, or a runtime that comes with this npm: `node@22`, `run:deno`
+ * @param name a package manager, or a runtime that comes with this npm: `node@22`, `run-deno`
  * @param folder an empty one
  * @param steps of the training; the quickstart's own number if undefined
  */
