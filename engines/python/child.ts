@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { ownFile } from "../../disk/ownFile.ts";
+import { describeEnd } from "../../disk/processEnd.ts";
 import { hasGroups, signalTree } from "../../disk/processTree.ts";
 import { KitError } from "../../protocol/error.ts";
 import { stringifyJson } from "../../protocol/json.ts";
-import { describeEnd } from "../../protocol/processEnd.ts";
 import { setAwakeTimeout } from "../../protocol/sleep.ts";
 import type { Interpreter } from "./interpreter.ts";
 import { createLineSplitter } from "./lines.ts";

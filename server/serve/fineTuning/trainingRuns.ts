@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { basename, join } from "node:path";
 import { OWNER_ONLY } from "../../../disk/file.ts";
+import { describeEnd } from "../../../disk/processEnd.ts";
 import { signalTree } from "../../../disk/processTree.ts";
 import { isPlanned } from "../../../jobs/jobFile.ts";
 import { endPlanned } from "../../../jobs/plannedJob.ts";
 import type { JobStore } from "../../../jobs/store.ts";
 import { isKitError, messageOf } from "../../../protocol/error.ts";
-import { describeEnd } from "../../../protocol/processEnd.ts";
 import { type TuningJob, hasEnded, readTuningJob } from "./tuningJob.ts";
 
 const POLL_MS = 1_000;
