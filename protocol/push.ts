@@ -27,7 +27,7 @@ export interface PushedModel {
 export interface PushOptions extends Pick<LoadOptions, "signal" | "onNote"> {
   /** `org/name` */
   repo: string;
-  /** Whether a new repository is private. */
+  /** Whether the repository is private: a new one becomes so, and a public one is refused. */
   isPrivate: boolean;
   /** The commit's first line. */
   title: string;
@@ -53,6 +53,8 @@ export interface PushResult {
   commit: string;
   /** Names of the committed files; empty if all were there. */
   files: string[];
-  /** Their size. */
+  /** Names of another model's files that the commit removed. */
+  removed: string[];
+  /** Size of the committed files. */
   bytes: number;
 }

@@ -41,8 +41,10 @@ export const command = createCommand("push", {
     ),
   )
   .addOption(ggufTypeOption())
-  .option("--private", "make a new repository private; the default")
-  .addOption(new Option("--public", "make a new repository public").conflicts("private"))
+  .option("--private", "push to a private repository, created if missing; the default")
+  .addOption(
+    new Option("--public", "create a public repository, or push to one").conflicts("private"),
+  )
   .option("--json", "print the address, commit and files as JSON, and nothing else")
   .addOption(projectOption())
   .action(async (repo, modelWord, { format, type, json, project: folder, ...options }) => {
@@ -76,15 +78,16 @@ export const command = createCommand("push", {
         signal,
         onNote,
       });
-      const { url, files, bytes, commit, isPrivate } = pushed;
+      const { url, files, removed, bytes, commit, isPrivate } = pushed;
       const visibility = isPrivate ? "private" : "public";
       const size = `${files.length} files, ${formatCount(bytes / 1e6)} MB`;
+      if (removed.length > 0) print(`removed files of another model: ${removed.join(", ")}`);
       print(
-        files.length > 0
+        files.length + removed.length > 0
           ? `pushed to ${url} (${visibility}): ${size}`
           : `nothing to push: ${url} has these files already`,
       );
-      if (printJson) printJson({ url, private: isPrivate, commit, files, bytes });
+      if (printJson) printJson({ url, private: isPrivate, commit, files, removed, bytes });
     });
   });
 

@@ -31,7 +31,7 @@ import { exportModel } from "./exportModel.ts";
  */
 export async function pushModel(checkpoint: string, options: PushOptions): Promise<PushResult> {
   const { repo, onNote = () => {}, signal = new AbortController().signal } = options;
-  const target = await openTarget(repo, hubSettings(), signal);
+  const target = await openTarget(repo, options.isPrivate, hubSettings(), signal);
   if (target.existing) {
     onNote(`${repo} exists, and stays ${target.existing.isPrivate ? "private" : "public"}`);
   }

@@ -119,6 +119,10 @@ export function createWrites({ origins, repos, add }: Stores) {
         if (key === "header" && parentCommit !== undefined && parentCommit !== head?.id) {
           return refuse(response, 412, undefined, "A commit has happened since");
         }
+        if (key === "deletedFile") {
+          files.delete(path);
+          continue;
+        }
         const data = key === "lfsFile" ? objects.get(oid) : Buffer.from(content, "base64");
         if (!data) return refuse(response, 400, undefined, `No LFS object ${oid}`);
         if (key !== "header") files.set(path, data);

@@ -3,6 +3,8 @@ import { open } from "node:fs/promises";
 import { KitError } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import type { PushOptions, PushResult } from "../../../protocol/push.ts";
+import { ADAPTER_CONFIG } from "../../lora/peftConfig.ts";
+import { CONFIG_FILE, SIDECAR_FILES, WEIGHTS_INDEX } from "../../modelFiles/names.ts";
 import { hashOf } from "../fileDownload.ts";
 import { type HubFile, isLarge, unexpectedResponse } from "../hubListing.ts";
 import type { HubRequest } from "../hubRequest.ts";
@@ -15,7 +17,8 @@ import { uploadLarge } from "./uploadLarge.ts";
 const SAMPLE_BYTES = 512;
 
 /**
- * Pushes files in one commit, and none if the repository has them all.
+ * Pushes files in one commit, which also removes those of another model that would change how this one loads.
+ * Commits nothing if nothing changes.
  * @param paths absolute, by their names in the repository; with a `README.md`
  * @throws KitError `HUB_REFUSED`, `HUB_UNREACHABLE`, `HUB_INVALID`, `CONFIG_INVALID`
  */
@@ -40,14 +43,16 @@ export async function pushFiles(
   });
   const existing = target.existing ?? (await createTarget(target, isPrivate));
   const changed = await changedFiles(files, existing.files);
+  const removed = staleFiles(Object.keys(paths), existing.files);
   const bytes = changed.reduce((sum, { size }) => sum + size, 0);
   const result = {
     url: `${endpoint}/${repo}`,
     isPrivate: existing.isPrivate,
     files: changed.map(({ name }) => name),
+    removed,
     bytes,
   };
-  if (changed.length === 0) return { ...result, commit: existing.commit };
+  if (changed.length + removed.length === 0) return { ...result, commit: existing.commit };
   const largeNames = await namesOfLarge(changed, request);
   const note = createTransferNotes(`pushing ${repo}`, bytes, onNote);
   let sent = 0;
@@ -68,6 +73,7 @@ export async function pushFiles(
     ...large.map(({ name, size, sha256 }) => {
       return { key: "lfsFile", value: { path: name, algo: "sha256", oid: sha256, size } };
     }),
+    ...removed.map((path) => ({ key: "deletedFile", value: { path } })),
   ];
   const { commitOid } = await sendForRecord(`/api/models/${repo}/commit/main`, request, {
     headers: { "content-type": "application/x-ndjson" },
@@ -97,8 +103,21 @@ async function changedFiles(files: LocalFile[], listed: HubFile[]): Promise<Loca
   return changed;
 }
 
+/** Files of a model pushed before that this one lacks; none beside GGUF files, which contain their own. */
+function staleFiles(names: string[], listed: HubFile[]): string[] {
+  if (hasGguf(names)) return [];
+  const read = [ADAPTER_CONFIG, CONFIG_FILE, WEIGHTS_INDEX, ...SIDECAR_FILES];
+  const stale = listed.filter(({ name }) => read.includes(name) && !names.includes(name));
+  return stale.map(({ name }) => name);
+}
+
+function hasGguf(names: string[]): boolean {
+  return names.some((name) => name.endsWith(".gguf"));
+}
+
 /** Names of the files that the hub stores outside git. */
 async function namesOfLarge(files: LocalFile[], request: HubRequest): Promise<Set<unknown>> {
+  if (files.length === 0) return new Set();
   const described = await Promise.all(
     files.map(async ({ name, path, size }) => ({ path: name, size, sample: await sampleOf(path) })),
   );
@@ -125,7 +144,7 @@ async function sampleOf(path: string): Promise<string> {
  * @throws KitError `HUB_REFUSED`
  */
 function refuseOtherWeights({ request, existing }: TargetRepo, names: string[]): void {
-  const isGguf = names.some((name) => name.endsWith(".gguf"));
+  const isGguf = hasGguf(names);
   const other = existing?.files.find(
     ({ name }) =>
       /\.(safetensors|bin|gguf|pt|onnx)$/.test(name) &&

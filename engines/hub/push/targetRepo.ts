@@ -20,11 +20,13 @@ export interface ExistingRepo extends HubListing {
 }
 
 /**
- * Checks the token, and whether the repository exists.
+ * Checks the token, and the repository if it exists.
+ * @param isPrivate whether the model must stay private
  * @throws KitError `USAGE_INVALID`, `HUB_REFUSED`, `HUB_UNREACHABLE`, `HUB_INVALID`, `CONFIG_INVALID`
  */
 export async function openTarget(
   repo: string,
+  isPrivate: boolean,
   settings: HubSettings,
   signal: AbortSignal,
 ): Promise<TargetRepo> {
@@ -54,15 +56,25 @@ export async function openTarget(
       `The token can only read. Set HF_TOKEN to one with write access from ${endpoint}/settings/tokens.`,
     );
   }
-  return { request, existing: await readTarget(request) };
+  return { request, existing: await readTarget(request, isPrivate) };
 }
 
-async function readTarget(request: HubRequest): Promise<ExistingRepo | undefined> {
+async function readTarget(
+  request: HubRequest,
+  isPrivate: boolean,
+): Promise<ExistingRepo | undefined> {
   const path = `/api/models/${request.name.repo}/revision/main?blobs=true`;
   const response = await send(path, request, { accepted: [404] });
   if (response.status === 404) return undefined;
   const info = parseRecord(await response.text());
-  return { ...parseListing(info, request), isPrivate: info["private"] === true };
+  const existing = { ...parseListing(info, request), isPrivate: info["private"] === true };
+  if (isPrivate && !existing.isPrivate) {
+    throw new KitError(
+      "HUB_REFUSED",
+      `${request.name.repo} is public. Add --public to push to it, or name another repository.`,
+    );
+  }
+  return existing;
 }
 
 /**
@@ -83,7 +95,7 @@ export async function createTarget(
     accepted: [409],
     isOnce: true,
   });
-  const existing = await readTarget(request);
+  const existing = await readTarget(request, isPrivate);
   if (existing) return existing;
   throw new KitError(
     "HUB_REFUSED",

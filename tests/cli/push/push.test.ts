@@ -85,6 +85,7 @@ test("kit push uploads an adapter with a card in one commit, and nothing else of
     private: true,
     commit: hub.head("ada/tiny"),
     files: [],
+    removed: [],
     bytes: 0,
   });
   expect(again.stderr).toContain("ada/tiny exists, and stays private\nnothing to push: ");

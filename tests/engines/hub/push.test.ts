@@ -33,9 +33,10 @@ async function createPushing() {
   const { signal } = new AbortController();
   return {
     hub,
-    push: async (changes: Partial<HubSettings> = {}, repo = REPO) => {
-      const target = await openTarget(repo, { ...settings, ...changes }, signal);
-      return pushFiles(target, paths, { isPrivate: true, title: "Tiny", onNote: () => {} });
+    contents,
+    push: async (changes: Partial<HubSettings> = {}, repo = REPO, isPrivate = true) => {
+      const target = await openTarget(repo, isPrivate, { ...settings, ...changes }, signal);
+      return pushFiles(target, paths, { isPrivate, title: "Tiny", onNote: () => {} });
     },
   };
 }
@@ -63,6 +64,30 @@ test("files go up in parts, in one commit; a push without changes makes none", a
   expect(hub.requests.filter(isCommit)).toHaveLength(1);
   expect(await push()).toMatchObject({ commit: pushed.commit, files: [], bytes: 0 });
   expect(hub.requests.filter(isCommit)).toHaveLength(1);
+});
+
+test("a private push to a public repository is refused before anything is sent", async () => {
+  const { hub, push } = await createPushing();
+  await push({}, REPO, false);
+  const before = hub.requests.length;
+  await expect(push()).rejects.toThrow("ada/tiny is public. Add --public to push to it, or name");
+  expect(hub.requests.slice(before).every(({ method }) => method === "GET")).toBe(true);
+  await expect(push({}, REPO, false)).resolves.toMatchObject({ files: [], isPrivate: false });
+});
+
+test("files of another model that this one lacks are removed", async () => {
+  const { hub, push, contents } = await createPushing();
+  const { commit } = await push();
+  hub.commit(REPO, {
+    ...contents,
+    "chat_template.jinja": "old",
+    "config.json": "{}",
+    LICENSE: "MIT",
+  });
+  const again = await push();
+  expect(again).toMatchObject({ files: [], removed: ["chat_template.jinja", "config.json"] });
+  expect(again.commit).not.toBe(commit);
+  expect(await push()).toMatchObject({ commit: again.commit, removed: [] });
 });
 
 test("a broken connection is tried again", async () => {
