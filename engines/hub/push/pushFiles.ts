@@ -3,7 +3,6 @@ import { open } from "node:fs/promises";
 import { KitError } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import type { PushOptions, PushResult } from "../../../protocol/push.ts";
-import { ADAPTER_CONFIG } from "../../lora/peftConfig.ts";
 import { CONFIG_FILE, SIDECAR_FILES, WEIGHTS_INDEX } from "../../modelFiles/names.ts";
 import { hashOf } from "../fileDownload.ts";
 import { type HubFile, isLarge, unexpectedResponse } from "../hubListing.ts";
@@ -106,7 +105,7 @@ async function changedFiles(files: LocalFile[], listed: HubFile[]): Promise<Loca
 /** Files of a model pushed before that this one lacks; none beside GGUF files, which contain their own. */
 function staleFiles(names: string[], listed: HubFile[]): string[] {
   if (hasGguf(names)) return [];
-  const read = [ADAPTER_CONFIG, CONFIG_FILE, WEIGHTS_INDEX, ...SIDECAR_FILES];
+  const read = [CONFIG_FILE, WEIGHTS_INDEX, ...SIDECAR_FILES];
   const stale = listed.filter(({ name }) => read.includes(name) && !names.includes(name));
   return stale.map(({ name }) => name);
 }
