@@ -1,4 +1,3 @@
-import { basename } from "node:path";
 import type { JobSummary } from "../../jobs/jobSummary.ts";
 import type { DatasetConfig } from "../../protocol/dataset.ts";
 import { formatCount, formatCounted, formatNumber } from "../../protocol/format.ts";
@@ -114,7 +113,7 @@ function dataRows({ job: { data }, config, model }: CardFacts): string[][] {
   ];
 }
 
-/** A public dataset's name, or those of files without their folders. */
+/** A public dataset's name; a private one's, and a file's, may say too much. */
 function sourceOf({ type, name, path }: DatasetConfig, isPublic: boolean): string {
   if (type === "code") return "the project's code";
   if (type === "hub") {
@@ -122,8 +121,7 @@ function sourceOf({ type, name, path }: DatasetConfig, isPublic: boolean): strin
       ? `[${name}](https://huggingface.co/datasets/${name})`
       : "a private dataset of the hub";
   }
-  const files = [path].flat().map((file) => `\`${printable(basename(file))}\``);
-  return `${files.join(", ")}, not published`;
+  return Array.isArray(path) && path.length > 1 ? "local files" : "a local file";
 }
 
 /** The options that influence what the model learned. */

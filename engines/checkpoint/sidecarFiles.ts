@@ -37,6 +37,23 @@ export interface CheckpointMetadata {
 
 type Files = Record<string, string | Uint8Array>;
 
+/** Settings in which transformers keeps a model's former location: its name on the hub, or a path. */
+const LOCATIONS = [
+  ...["_name_or_path", "name_or_path", "cache_dir"],
+  ...[
+    "tokenizer_file",
+    "vocab_file",
+    "merges_file",
+    "added_tokens_file",
+    "special_tokens_map_file",
+  ],
+];
+
+/** A config that names no place on a machine. */
+export function withoutLocations(config: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(config).filter(([name]) => !LOCATIONS.includes(name)));
+}
+
 /** The tokenizer's files and `trainer_state.json`. */
 export function sidecarFiles(metadata: CheckpointMetadata): Files {
   const { shape, promptStyle, templateDate, state, origin, tokenizerOrigin = origin } = metadata;
@@ -55,7 +72,8 @@ export function tokenizerCopies(
   promptStyle: PromptStyle | undefined,
   templateDate?: Date,
 ): Files {
-  const config = readConfig(join(directory, TOKENIZER_CONFIG), "optional");
+  const config = readConfig(join(directory, TOKENIZER_CONFIG), "optional") ?? {};
+  const kept = withoutLocations(config);
   const files = copies(directory, TOKENIZER_FILES);
   const templates = namedTemplates(directory);
   if (templates) delete files[TEMPLATE_FILE];
@@ -64,7 +82,10 @@ export function tokenizerCopies(
     ...(promptStyle && { prompt_style: promptStyle }),
     ...(promptStyle && templateDate && templateDateEntry(templateDate)),
   };
-  if (Object.keys(changes).length > 0) files[TOKENIZER_CONFIG] = json({ ...config, ...changes });
+  const isChanged = Object.keys(config).length > Object.keys(kept).length;
+  if (isChanged || Object.keys(changes).length > 0) {
+    files[TOKENIZER_CONFIG] = json({ ...kept, ...changes });
+  }
   return files;
 }
 
@@ -80,8 +101,7 @@ function namedTemplates(directory: string) {
 
 /** A directory's `config.json` and `generation_config.json`. */
 export function configCopies(directory: string, { stopTokens, changes }: ConfigChanges): Files {
-  // Drops the model's former location: its name on the hub, or a path on another machine.
-  const { _name_or_path: _, ...config } = readConfig(join(directory, CONFIG_FILE));
+  const config = withoutLocations(readConfig(join(directory, CONFIG_FILE)));
   const generation = readConfig(join(directory, GENERATION_CONFIG), "optional");
   const completed = withStopTokens(stopTokens, config, generation);
   return {

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { remove } from "../../disk/move.ts";
 import type { ExportFormatName } from "../../protocol/exportFormat.ts";
 import type { PushOptions, PushResult, PushedModel } from "../../protocol/push.ts";
+import { json, withoutLocations } from "../checkpoint/sidecarFiles.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
 import { pushFiles } from "../hub/push/pushFiles.ts";
@@ -47,6 +48,10 @@ export async function pushModel(checkpoint: string, options: PushOptions): Promi
     const paths = format
       ? await exportedFiles(checkpoint, join(work, "model"), { ...options, format })
       : filesOf(checkpoint);
+    for (const name of [CONFIG_FILE, TOKENIZER_CONFIG]) {
+      const path = paths[name];
+      if (path) writeFileSync((paths[name] = join(work, name)), withoutLocationsIn(path));
+    }
     const kind = format === "gguf" ? "gguf" : paths[ADAPTER_CONFIG] ? "adapter" : "model";
     const model = await describe(target, kind, paths, { base, dataset: options.dataset });
     if (model.base?.isGated) {
@@ -58,6 +63,13 @@ export async function pushModel(checkpoint: string, options: PushOptions): Promi
   } finally {
     remove(work);
   }
+}
+
+/** A config's text, unchanged if it names no place on this machine. */
+function withoutLocationsIn(path: string): string | Uint8Array {
+  const config = readConfig(path);
+  const kept = withoutLocations(config);
+  return Object.keys(kept).length < Object.keys(config).length ? json(kept) : readFileSync(path);
 }
 
 /** Several types of GGUF files may share a repository, so that the type is in the name. */

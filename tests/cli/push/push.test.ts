@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTinyProject, runKit } from "../../kit.ts";
@@ -35,6 +35,10 @@ async function answerOf({ project, env }: PushProject, model: string): Promise<s
 test("kit push uploads an adapter with a card in one commit, and nothing else of the project; it answers as before", async () => {
   const pushed = await createPushProject(ADAPTER, true);
   const { project, hub, push } = pushed;
+  const [job = ""] = readdirSync(join(project, ".kit/jobs"));
+  const saved = join(project, ".kit/jobs", job, "artifacts/step-4/tokenizer_config.json");
+  const settings = JSON.parse(readFileSync(saved, "utf8")) as object;
+  writeFileSync(saved, JSON.stringify({ ...settings, name_or_path: project }));
   const before = hub.requests.length;
   const first = await push("ada/tiny");
   expect(first).toMatchObject({ code: 0, stderr: "" });
@@ -108,7 +112,7 @@ test("an adapter whose base is not on the hub is pushed as a whole model, or as 
   ]);
   const card = String((await filesOf(hub, "ada/tiny")).get("README.md"));
   expect(card).toContain("A model, trained with Kit 0.1.0 from random weights: ");
-  expect(card).toMatch(/^\| training \| 12 \| [0-9a-f]{16} \| `data\.jsonl`, not published \|$/m);
+  expect(card).toMatch(/^\| training \| 12 \| [0-9a-f]{16} \| a local file \|$/m);
   expect(card).not.toMatch(/base_model|license|datasets|model-index/);
   const anonymous = { ...env, HF_TOKEN: "", HF_HOME: join(project, "new") };
   const answer = await answerOf(pushed, "latest");

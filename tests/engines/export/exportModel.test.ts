@@ -61,6 +61,7 @@ test.each([
   async (_, shape) => {
     const { base, adapter, to } = savedAdapter(tinyWeights(1, shape), shape);
     edit(join(base, "config.json"), { _name_or_path: base });
+    edit(join(base, "tokenizer_config.json"), { name_or_path: base, tokenizer_file: base });
     const { bytes } = await exportModel(adapter, to);
     expect(readdirSync(to).toSorted()).toEqual([
       ...["config.json", "generation_config.json", "model.safetensors"],
@@ -71,7 +72,9 @@ test.each([
     expect(read(to)).not.toEqual(read(base));
     expect(openCheckpoint(to).promptStyle).toBe("text");
     expect(json(to, "config.json")).toMatchObject({ architectures: ["LlamaForCausalLM"] });
-    expect(json(to, "config.json")).not.toHaveProperty("_name_or_path");
+    for (const name of ["config.json", "tokenizer_config.json"]) {
+      expect(readFileSync(join(to, name), "utf8")).not.toContain(base);
+    }
   },
 );
 
