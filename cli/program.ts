@@ -1,11 +1,13 @@
 import { Command, CommanderError } from "commander";
 import { DEFAULT_ENTRY } from "../protocol/entry.ts";
+import { KitError } from "../protocol/error.ts";
 import { VERSION } from "../protocol/version.ts";
 import { examples } from "./command.ts";
 import { EXIT_CODE, lastExitCode } from "./process/exitCode.ts";
 import { keepHangupIgnored } from "./process/signals.ts";
 import { withSuggestions } from "./suggestions.ts";
 import { reportError, watchOutput } from "./terminal/errors.ts";
+import { openJsonLines, printJsonError } from "./terminal/json.ts";
 import { styled } from "./terminal/style.ts";
 
 keepHangupIgnored();
@@ -127,6 +129,11 @@ try {
   if (error instanceof CommanderError) {
     // Commander has printed the error. It also throws for --help and --version.
     process.exitCode = error.exitCode === 0 ? EXIT_CODE.completed : EXIT_CODE.usageError;
+    const options = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
+    if (error.exitCode !== 0 && options.includes("--json")) {
+      openJsonLines();
+      printJsonError(new KitError("USAGE_INVALID", error.message.replace(/^error: /, "")));
+    }
   } else {
     process.exitCode = lastExitCode(reportError(error));
   }

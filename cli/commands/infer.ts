@@ -65,6 +65,7 @@ export const command = createCommand("infer", {
   .addOption(projectOption())
   .action(async (modelName, prompt, inferOptions) => {
     const { project: folder, jsonl = false, json = false, quantize, ...options } = inferOptions;
+    const show = json ? openJsonLines().printText : printAnswer;
     if (prompt !== undefined && jsonl) {
       throw new KitError(
         "USAGE_INVALID",
@@ -74,7 +75,6 @@ export const command = createCommand("infer", {
     if (json && jsonl) {
       throw new KitError("USAGE_INVALID", "--jsonl prints JSON already. Remove --json.");
     }
-    const show = json ? openJsonLines().printText : printAnswer;
     const { chatTemplateKwargs, ...samplingOptions } = options;
     // Only answers go to stdout.
     const onNote = (text: string) => printError(printableNote(text));

@@ -25,6 +25,7 @@ import { kitCommand } from "../project/kitCommand.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { addTuned, loadModels } from "../serve/loadModels.ts";
 import { KEY_VARIABLE, chooseKey } from "../serve/serveKey.ts";
+import { openJsonLines } from "../terminal/json.ts";
 import { print, printError, printFailure } from "../terminal/print.ts";
 
 /** How long open requests may take after the first signal. Docker kills after ten seconds. */
@@ -73,7 +74,8 @@ export const command = createCommand("serve", {
   .option("--json", "log one JSON object per line")
   .addOption(projectOption())
   .action(async (modelNames, options) => {
-    const { host, port, json: isJson = false, quantize, engine: engineName } = options;
+    const { host, port, json, quantize, engine: engineName } = options;
+    const jsonLines = json && openJsonLines();
     const hostname = hostnameOf(host);
     const allowedHosts = options.allowedHost?.map(nameToAllow);
     const allowedOrigins = options.allowedOrigin?.map(originToAllow);
@@ -81,7 +83,7 @@ export const command = createCommand("serve", {
     const key = chooseKey(host, options.keyFile);
     const project = enterProject(options.project);
     const say = (event: string, data: object, line: string) =>
-      print(isJson ? JSON.stringify({ event, ...data }) : line);
+      jsonLines ? jsonLines.printValue({ event, ...data }) : print(line);
     // Not on stdout, which has one line per request.
     const onNote = (text: string) => printError(printableNote(text));
     const onError = (error: unknown) => printFailure(`kit: ${printableNote(messageOf(error))}`);

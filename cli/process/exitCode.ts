@@ -11,8 +11,14 @@ export const EXIT_CODE = {
   cancelled: INTERRUPTED,
 } as const;
 
-/** Sets the exit code last, so that the project's own exit listeners can't change it. Returns it. */
+let last: number | undefined;
+
+/**
+ * Sets the exit code last, so that the project's own exit listeners can't change it; a later call
+ * replaces it, also from an exit listener. Returns it.
+ */
 export function lastExitCode(code: number): number {
-  process.once("exit", () => (process.exitCode = code));
+  last = code;
+  process.once("exit", () => (process.exitCode = last));
   return code;
 }

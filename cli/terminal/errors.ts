@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { reportToUi } from "../../jobs/remote/followerMessage.ts";
 import { type ErrorCode, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
 import { printableNote } from "../../protocol/printable.ts";
-import { EXIT_CODE } from "../process/exitCode.ts";
+import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
 import { printJsonError } from "./json.ts";
 import { printError, printFailure } from "./print.ts";
 
@@ -50,6 +50,6 @@ export function watchOutput(): void {
     lost ??= process.stdout.errored ?? undefined;
     if (!lost || lost.code === "EPIPE") return;
     reportError(cannotWrite("write the output", lost));
-    if (code === EXIT_CODE.completed) process.exitCode = EXIT_CODE.failed;
+    if (code === EXIT_CODE.completed) process.exitCode = lastExitCode(EXIT_CODE.failed);
   });
 }

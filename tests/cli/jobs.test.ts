@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { COMPLETED, STARTED, createJob, logOf, placeJob } from "../jobs.ts";
-import { CLI, runKit, startKit } from "../kit.ts";
+import { CLI, createTinyProject, runKit, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 
 const ZONE = { TZ: "Asia/Tokyo" };
@@ -59,12 +59,11 @@ test("kit jobs says on stderr that there are none, so that a script counts no li
 });
 
 test("a command whose output is lost says so and fails, unless nobody reads it", () => {
-  const project = createProject();
-  createJob(project);
+  const project = createTinyProject();
   const shell = (command: string) =>
     spawnSync("bash", ["-c", `"${process.execPath}" "${CLI}" ${command}`], { cwd: project });
   const sentence = /^kit: Cannot write the output: ENOSPC: .*, or free disk space\.\n$/;
-  for (const command of ["jobs", "--help"]) {
+  for (const command of ["start", "jobs", "--help"]) {
     const { status, stderr } = shell(`${command} > /dev/full`);
     expect([status, String(stderr)]).toEqual([1, expect.stringMatching(sentence)]);
   }

@@ -71,6 +71,19 @@ test("with --json, errors have their code", () => {
     const { code, stdout } = kit(project, `${words} --json`);
     expect([code, JSON.parse(stdout)], words).toEqual([2, missing]);
   }
+  const wrong = { error: { code: "USAGE_INVALID", message: expect.any(String) as string } };
+  for (const words of [
+    "start --bogus",
+    "eval",
+    "eval latest --rows 0",
+    "infer latest --jsonl",
+    "push",
+  ]) {
+    const { code, stdout } = kit(project, `${words} --json`);
+    expect([code, JSON.parse(stdout)], words).toEqual([2, wrong]);
+  }
+  const served = kit(project, "serve nothing --port 0 --json");
+  expect(linesOf(served.stdout)).toMatchObject([{ event: "listening" }, missing]);
   const unreadable = kit(project, "check src/none.ts --json");
   expect(JSON.parse(unreadable.stdout)).toMatchObject({ error: { code: "ENTRY_NOT_FOUND" } });
 });
