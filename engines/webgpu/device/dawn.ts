@@ -43,7 +43,8 @@ export async function openDevice(
   try {
     const device = await adapter.requestDevice({ requiredLimits });
     kept.push(device);
-    return createDevice(device, name, sharesMemory(adapter));
+    const { isFallbackAdapter: isSoftware } = adapter.info;
+    return createDevice(device, name, { sharesMemory: sharesMemory(adapter), isSoftware });
   } catch (cause) {
     throw new KitError(
       "MACHINE_UNFIT",
@@ -86,20 +87,34 @@ async function findAdapter(
   powerPreference: WebgpuOptions["powerPreference"],
 ): Promise<Adapter> {
   let problem = NO_DRIVER;
-  try {
-    const gpu = create([FEATURES, ...(wanted === undefined ? [] : [`adapter=${wanted}`])]);
+  const open = async (name: string | undefined) => {
+    const gpu = create([FEATURES, ...(name === undefined ? [] : [`adapter=${name}`])]);
     const adapter = await gpu.requestAdapter({ powerPreference });
     kept.push(gpu);
     if (adapter) kept.push(adapter);
+    return adapter;
+  };
+  try {
+    const adapter = await open(wanted);
     if (adapter) return adapter;
   } catch (error) {
     problem = messageOf(error).replaceAll(/\s+/g, " ").trim();
+    // Dawn minds case, and its names differ from those that `nameOf` prints.
+    const name = wanted === undefined ? undefined : listedName(problem, wanted);
+    if (name !== undefined && name !== wanted) return findAdapter(create, name, powerPreference);
   }
   const which = wanted === undefined ? "no GPU" : `no GPU named "${wanted}"`;
   throw new KitError(
     "MACHINE_UNFIT",
     `webgpu() found ${which} (${problem}). Install or update its driver, or remove engine: webgpu().`,
   );
+}
+
+/** The first name in Dawn's list that contains the wanted one, letters and digits alone. */
+function listedName(list: string, wanted: string): string | undefined {
+  const letters = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+  const names = [...list.matchAll(/name: '([^']+)'/g)].map(([, name]) => name!);
+  return names.find((name) => letters(name).includes(letters(wanted)));
 }
 
 /** Whether its memory is certainly the machine's. */

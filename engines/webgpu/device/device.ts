@@ -10,6 +10,8 @@ export interface Device {
   name: string;
   /** Whether its memory is the machine's. */
   sharesMemory: boolean;
+  /** Whether the processor computes in its place. */
+  isSoftware: boolean;
   /** Words of the largest buffer. */
   maxWords: number;
   /** Creates the buffers of planned arrays that have none, zeroed; all or none. @throws KitError `OUT_OF_MEMORY` */
@@ -40,7 +42,11 @@ export const LIMITS = ["maxBufferSize", "maxStorageBufferBindingSize"];
 const STAGING_BYTES = 2 ** 26;
 const BATCH_BYTES = 16;
 
-export function createDevice(gpu: GpuDevice, name: string, sharesMemory = false): Device {
+export function createDevice(
+  gpu: GpuDevice,
+  name: string,
+  { sharesMemory = false, isSoftware = false } = {},
+): Device {
   const errors = watchErrors(gpu);
   const { queue } = gpu;
   const batchBuffer = gpu.createBuffer({ size: BATCH_BYTES, usage: USAGE.uniform | USAGE.copyTo });
@@ -113,6 +119,7 @@ export function createDevice(gpu: GpuDevice, name: string, sharesMemory = false)
   return {
     name,
     sharesMemory,
+    isSoftware,
     maxWords: Math.floor(Math.min(...LIMITS.map((limit) => gpu.limits[limit] ?? 0)) / WORD_BYTES),
     async allocate(arrays) {
       const usage = USAGE.storage | USAGE.copyTo | USAGE.copyFrom;

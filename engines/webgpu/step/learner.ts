@@ -113,7 +113,10 @@ export async function createLearner(
       device.run(model.backward(adds));
       device.run(optimizer.sumSquares);
       adds = true;
-      steps.push(readStep(weights.length));
+      const step = readStep(weights.length);
+      // Awaited after all micro-batches; until then, its failure must not count as unhandled.
+      step.catch(() => {});
+      steps.push(step);
     }
     if (!adds) for (const { gradients } of tensors.pages) device.clear(gradients);
     const read = await Promise.all(steps);

@@ -34,6 +34,11 @@ export function webgpuBackend(
     onNote(
       `training on ${device.name}: it fits, with ${mebibytes(bytes)}${shared} MiB in buffers of up to ${largest}; answers run on the CPU`,
     );
+    if (device.isSoftware) {
+      onNote(
+        `warning: ${device.name} is a GPU in software, slower than the embedded engine; remove engine: webgpu()`,
+      );
+    }
     return {
       memoryBytes: bytes,
       ...(!device.sharesMemory && { onGpu: true }),

@@ -113,9 +113,13 @@ function withRefusal(error: unknown, printed: string): unknown {
 }
 
 function processFailed(why: string, cause?: unknown): KitError {
+  const advice =
+    why === "SIGKILL"
+      ? "The system may have ended it for lack of memory: end other programs"
+      : "Update the GPU's driver";
   return new KitError(
     "WORKER_FAILED",
-    `The GPU's process exited unexpectedly (${why}). Update the GPU's driver, then run kit start --resume.`,
+    `The GPU's process exited unexpectedly (${why}). ${advice}, then run kit start --resume.`,
     { cause },
   );
 }

@@ -52,6 +52,16 @@ describe.runIf(HAS_WEBGPU)("on SwiftShader", () => {
     );
   });
 
+  test.each(["swift", "SWIFTSHADER", "swiftshader-device-subzero"])(
+    "%s names it, as kit check prints it or in part",
+    async (adapter) => {
+      useSwiftShader();
+      const { name, isSoftware } = await openDevice({ adapter }, PROJECT);
+      expect(name).toMatch(/^swiftshader/i);
+      expect(isSoftware).toBe(true);
+    },
+  );
+
   test("a refused shader, a ninth buffer and a lost device are one sentence each", async () => {
     const device = await newDevice();
     const all = createArrays();
