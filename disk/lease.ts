@@ -153,7 +153,7 @@ export function watchLease<T extends LeaseRecord>(
   extraSign: () => unknown = () => "",
   now: () => number = () => performance.now(),
 ): () => LeaseObservation<T> {
-  let last: (LeaseObservation<T> & { sign: string; at: number; heardAt: number }) | undefined;
+  let last: (LeaseObservation<T> & { sign: string; at: number; quietMs: number }) | undefined;
   let holder: LeaseRecord | undefined;
   return () => {
     const at = now();
@@ -166,13 +166,14 @@ export function watchLease<T extends LeaseRecord>(
       : [record?.owner.pid, record?.renewal ?? stamp, extraSign()].join(" ");
     holder = record ?? holder;
     const isHeard = last !== undefined && sign !== last.sign;
-    const heardAt = isHeard ? at : (last?.heardAt ?? -Infinity);
-    const state = holder ? stateOf(holder, at - heardAt <= MAX_GAP_MS) : "unknown";
-    const hasChanged = isHeard || last?.hasChanged === true;
     const gapMs = last && !isUnreadable ? Math.min(at - last.at, MAX_GAP_MS) : 0;
+    const quietMs = isHeard ? 0 : (last?.quietMs ?? Infinity) + gapMs;
+    // Longer than a gap, so that a holder that slept, too, can renew its lease before we ask the system.
+    const state = holder ? stateOf(holder, quietMs <= 2 * MAX_GAP_MS) : "unknown";
+    const hasChanged = isHeard || last?.hasChanged === true;
     const isSilent = sign === last?.sign && state !== "alive";
     const silentMs = isSilent ? (last?.silentMs ?? 0) + gapMs : 0;
-    last = { record, stamp, sign, state, silentMs, hasChanged, at, heardAt };
+    last = { record, stamp, sign, state, silentMs, hasChanged, at, quietMs };
     return last;
   };
 }

@@ -10,7 +10,7 @@ import { join } from "node:path";
 export interface Owner {
   host: string;
   pid: number;
-  /** Linux's id of this boot. */
+  /** The id of this boot, on Linux and macOS. */
   bootId: string | undefined;
   /** Linux's pid namespace: a pid means nothing in another. */
   pidNamespace: string | undefined;
@@ -44,10 +44,17 @@ const answers = new Map<number, { info: ProcessInfo | undefined; at: number }>()
 function describeSystem(): System {
   thisSystem ??= {
     host: hostname(),
-    bootId: tryTo(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
+    bootId: tryTo(readBootId),
     pidNamespace: tryTo(() => readlinkSync("/proc/self/ns/pid")),
   };
   return thisSystem;
+}
+
+function readBootId(): string {
+  if (process.platform !== "darwin") {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  }
+  return ask("/usr/sbin/sysctl", ["-n", "kern.bootsessionuuid"]).trim();
 }
 
 /** @param pid this process, or one that it has just started */
@@ -60,7 +67,8 @@ export function describeOwner(pid: number = process.pid): Owner {
 /** Whether two descriptions, which may come from the process and from its parent, are of one process. */
 export function isSameProcess(a: Owner, b: Owner): boolean {
   if (a.pid !== b.pid || a.bootId !== b.bootId || a.pidNamespace !== b.pidNamespace) return false;
-  if (a.bootId !== undefined || a.startTime === b.startTime) return a.startTime === b.startTime;
+  if (a.pidNamespace !== undefined) return a.startTime === b.startTime;
+  if (a.startTime === b.startTime) return true;
   return Math.abs(Number(a.startTime) - Number(b.startTime)) <= START_TOLERANCE_MS;
 }
 
@@ -98,13 +106,13 @@ export function pidNotReused(owner: Owner): boolean {
 }
 
 function isOnThisSystem(owner: Owner): boolean {
-  const system = describeSystem();
-  return (
-    owner.bootId === system.bootId &&
-    owner.pidNamespace === system.pidNamespace &&
-    // Host names may change with networks, so they count only without a boot id.
-    (owner.bootId !== undefined || owner.host === system.host)
-  );
+  const { host, bootId, pidNamespace } = describeSystem();
+  if (owner.pidNamespace !== pidNamespace) return false;
+  const isThisBoot = owner.bootId === bootId;
+  // Host names may change with networks.
+  if (isThisBoot && bootId !== undefined) return true;
+  // Start times reveal an earlier boot, except Linux's, which count from it.
+  return owner.host === host && (isThisBoot || !hasProc());
 }
 
 export function processExists(pid: number): boolean {
@@ -120,7 +128,7 @@ export function processExists(pid: number): boolean {
 }
 
 function hasProc(): boolean {
-  return describeSystem().bootId !== undefined;
+  return describeSystem().pidNamespace !== undefined;
 }
 
 function readProcess(pid: number, freshMs = ANSWER_FRESH_MS): ProcessInfo | undefined {
@@ -135,19 +143,22 @@ function readProcess(pid: number, freshMs = ANSWER_FRESH_MS): ProcessInfo | unde
 
 /** Takes about 10 ms on macOS, and up to a second on Windows. */
 function askSystem(pid: number): ProcessInfo | undefined {
-  const line = tryTo(() =>
-    execFileSync(...startQuery(pid), {
-      encoding: "utf8",
-      // Fixed, so that times are comparable.
-      env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
-      stdio: ["ignore", "pipe", "ignore"],
-      timeout: ANSWER_LIMIT_MS,
-      windowsHide: true,
-    }),
-  );
+  const line = tryTo(() => ask(...startQuery(pid)));
   const [state = "", ...words] = line?.trim().split(/\s+/) ?? [];
   const startedAt = Date.parse(`${words.join(" ")} UTC`);
   return startedAt ? { state: state.charAt(0), startTime: String(startedAt) } : undefined;
+}
+
+/** A program's stdout. */
+function ask(program: string, args: string[]): string {
+  return execFileSync(program, args, {
+    encoding: "utf8",
+    // Fixed, so that times are comparable.
+    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
+    stdio: ["ignore", "pipe", "ignore"],
+    timeout: ANSWER_LIMIT_MS,
+    windowsHide: true,
+  });
 }
 
 /** A command that prints a process's state and when it started. */

@@ -4,7 +4,8 @@ import { onTestFinished, vi } from "vitest";
 import { createProject } from "./project.ts";
 
 /** Kills a process and its descendants, from the leaves: `taskkill /PID <pid> /T /F`. */
-const KILL_TREE = `end() { for child in $(ps -o pid= --ppid "$1"); do end "$child"; done; kill -KILL "$1"; }
+const KILL_TREE = `case "$*" in "/PID "*" /T /F") ;; *) exit 128 ;; esac
+end() { for child in $(ps -o pid= --ppid "$1"); do end "$child"; done; kill -KILL "$1"; }
 end "$2"`;
 
 /** Makes this process take its system for another until the test has finished. */

@@ -1,3 +1,4 @@
+import childProcess from "node:child_process";
 import fs, { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { delimiter, join } from "node:path";
@@ -5,20 +6,31 @@ import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { RENEWAL_MS } from "../../disk/lease.ts";
 import { spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
-import { simulateWindows } from "../windows.ts";
+import { simulatePlatform, simulateWindows } from "../windows.ts";
 
-/** Kit's modules on a system without `/proc`, such as macOS and Windows. */
-async function loadWithoutProc() {
-  const read = vi.spyOn(fs, "readFileSync").mockImplementation(() => {
+/**
+ * Kit's modules on a system without `/proc`, such as macOS and Windows.
+ * @param session macOS's id of this boot
+ */
+async function loadWithoutProc(session?: string) {
+  const fail = () => {
     throw new Error("ENOENT");
-  });
+  };
+  const spies: { mockRestore: () => void }[] = [
+    vi.spyOn(fs, "readFileSync").mockImplementation(fail),
+    vi.spyOn(fs, "readlinkSync").mockImplementation(fail),
+  ];
+  if (session !== undefined) {
+    simulatePlatform("darwin");
+    spies.push(vi.spyOn(childProcess, "execFileSync").mockReturnValue(`${session}\n`));
+  }
   syncBuiltinESMExports();
   vi.resetModules();
   const owner = await import("../../disk/owner.ts");
   const { watchOwner } = await import("../../jobs/ownerWatch.ts");
   // The system is described once.
   owner.describeOwner();
-  read.mockRestore();
+  for (const spy of spies) spy.mockRestore();
   syncBuiltinESMExports();
   return { ...owner, watchOwner };
 }
@@ -59,6 +71,9 @@ test("an owner that renews its lease is looked up once, and a silent one every 3
   };
   lookFor(120_000, true);
   expect(calls()).toBe(1);
+  now += 3_600_000;
+  expect(look().lease, "after a sleep it can renew its lease first").toBe("held");
+  expect(calls()).toBe(1);
   lookFor(120_000, false);
   expect(calls()).toBe(5);
   await sleeper.kill();
@@ -66,6 +81,9 @@ test("an owner that renews its lease is looked up once, and a silent one every 3
 });
 
 test("a process that reuses a pid is not the owner, and one that began earlier is", () => {
+  // `ps` prints local times.
+  vi.stubEnv("TZ", "Asia/Tokyo");
+  onTestFinished(() => void vi.unstubAllEnvs());
   const { pid } = spawnProcess("sleep", ["60"]);
   const owner = describeOwner(pid);
   const startTime = (shiftMs: number) => String(Number(owner.startTime) + shiftMs);
@@ -79,6 +97,16 @@ test("a process that reuses a pid is not the owner, and one that began earlier i
     ["alive", true, false],
   ]);
   expect(ownerState(describeOwner())).toBe("alive");
+});
+
+test("a Mac whose name changes with the network is the same until it starts again", async () => {
+  const mac = await loadWithoutProc("A");
+  const owner = mac.describeOwner(spawnProcess("sleep", ["60"]).pid);
+  expect(owner.bootId).toBe("A");
+  const states = [{}, { host: "b" }, { bootId: "B" }, { host: "b", bootId: "B" }].map((other) =>
+    mac.ownerState({ ...owner, ...other }),
+  );
+  expect(states).toEqual(["alive", "alive", "alive", "unknown"]);
 });
 
 test.each([
