@@ -95,6 +95,12 @@ export function parseList(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
+/** A path that isn't empty: an empty one would be the current folder. */
+export function parseFolder(path: string): string {
+  if (path !== "") return path;
+  throw new commander.InvalidArgumentError("It must be a folder.");
+}
+
 /** Adds another name of a model, `name=model`, to the names given before. */
 export function parseAlias(text: string, before = new Map<string, string>()): Map<string, string> {
   const [, name, model] = /^([^=]+)=(.+)$/.exec(text) ?? [];

@@ -5,7 +5,7 @@ import { KitError } from "../../protocol/error.ts";
 import { type Job, JOB_STATUSES, lastReported } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
 import { findJob, noJob } from "../../sdk/models/reference.ts";
-import { createCommand, projectOption } from "../command.ts";
+import { Option, createCommand, parseFolder, projectOption } from "../command.ts";
 import { compareJobs, comparisonLines } from "../jobs/comparison.ts";
 import { exportCurves } from "../jobs/exportCurves.ts";
 import { enterProject } from "../project/folder.ts";
@@ -26,13 +26,24 @@ export const command = createCommand("jobs", {
   "kit jobs --tensorboard runs": "every job's curves, for TensorBoard",
 })
   .option("--compare <jobs...>", 'two jobs side by side: ids, their prefixes or "latest"')
-  .option("--tensorboard <folder>", "write all jobs for TensorBoard, each into a folder of its own")
+  .addOption(
+    new Option("--tensorboard <folder>", "write all jobs for TensorBoard, each into its own folder")
+      .argParser(parseFolder)
+      .conflicts("compare"),
+  )
   .option("--json", "print JSON, and nothing else")
   .addOption(projectOption())
   .action(({ project: folder, compare, tensorboard, json }) => {
     const printJson = json && openJsonOutput();
     const project = enterProject(folder);
-    if (tensorboard !== undefined) return print(exportCurves(project, tensorboard));
+    if (tensorboard !== undefined) {
+      const { path, jobs } = exportCurves(project, tensorboard);
+      if (printJson) return printJson({ path, jobs });
+      const written = jobs === 1 ? "1 job" : `${jobs} jobs`;
+      return print(
+        `wrote ${written} to ${tensorboard}; to see the curves: tensorboard --logdir ${tensorboard}`,
+      );
+    }
     if (compare) {
       const compared = compareJobs(...summaries(project, compare));
       return printJson ? printJson(compared) : print(comparisonLines(compared).join("\n"));

@@ -9,14 +9,15 @@ import { COMMAND_FOLDER } from "../project/folder.ts";
 
 /**
  * Writes each job's curves into a folder that is named by its id, for TensorBoard.
- * @returns what was written, in a sentence
+ * @returns the folder's absolute path, and how many jobs were written
  * @throws KitError `CANNOT_WRITE`, `CANNOT_READ`
  */
-export function exportCurves(project: string, folder: string): string {
+export function exportCurves(project: string, folder: string) {
   const root = jobsPath(project);
+  const target = resolve(COMMAND_FOLDER, folder);
   const jobs = createJobStore(project).list();
   for (const { id } of jobs) {
-    const path = resolve(COMMAND_FOLDER, folder, id);
+    const path = join(target, id);
     try {
       const report = openReport(path, readJobConfig(join(root, id)) ?? {});
       for (const event of readCurve(root, id)) report.add(event);
@@ -25,6 +26,5 @@ export function exportCurves(project: string, folder: string): string {
       throw isKitError(error) ? error : cannotWrite(`write ${path}`, error);
     }
   }
-  const written = jobs.length === 1 ? "1 job" : `${jobs.length} jobs`;
-  return `wrote ${written} to ${folder}; to see the curves: tensorboard --logdir ${folder}`;
+  return { path: target, jobs: jobs.length };
 }

@@ -62,8 +62,12 @@ test("kit jobs --tensorboard writes every value that jobs have logged, in float3
 
   // Again, into the same folder, where another's files are.
   writeFileSync(join(run, "events.out.tfevents.1.other"), "");
-  await runKit(project, ["jobs", "--tensorboard", "runs"]);
+  const { stdout } = await runKit(project, ["jobs", "--tensorboard", "runs", "--json"]);
+  expect(JSON.parse(stdout)).toEqual({ path: join(project, "runs"), jobs: 2 });
   expect(readdirSync(run)).toHaveLength(2);
+  for (const words of [[""], ["runs", "--compare", "a", "b"]]) {
+    expect(await runKit(project, ["jobs", "--tensorboard", ...words])).toMatchObject({ code: 2 });
+  }
 });
 
 test("a folder that cannot be written is an error, and jobs stay as they are", async () => {
