@@ -3,7 +3,7 @@ import { type MetricHistory, type StepValue, withValue } from "./history.ts";
 import { isRecord, numbersIn } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
 import type { Better } from "./objective.ts";
-import { asleepMs } from "./sleep.ts";
+import { type Span, asleepIn } from "./sleep.ts";
 
 /** A GPU's first steps compile and load kernels, and are up to a hundred times slower. */
 const WARM_UP_MS = 5_000;
@@ -17,6 +17,10 @@ export interface Progress {
   /** Log from which the pace is measured: the first, or the second after a warm-up. */
   first?: Moment;
   last?: Moment;
+  /** Events since the last log. */
+  work?: string[];
+  /** The last two spans between logs, by their work. */
+  spans?: Record<string, [Span | undefined, Span]>;
   /** Time of the last event. */
   at?: number;
   /** How far the clock was set back since the first event, in ms. */
@@ -90,7 +94,8 @@ export function reduceProgress(before: Progress, { event, data, at }: LoggedEven
     const startedAt = before.evaluating ? before.startedAt : after.at;
     return { ...after, ...numbersIn({ startedAt, steps: fields.maxSteps }) };
   }
-  if (event === "training.log") addLog(after, fields, before.at);
+  if (event === "training.log") addLog(after, fields);
+  else after.work = [...new Set(before.work).add(event)];
   if (event === "training.preparing" && typeof fields.doing === "string") {
     after.doing = { words: fields.doing, since: before.doing?.since ?? after.at ?? NaN };
   }
@@ -141,19 +146,18 @@ function addToHistory(
   return history;
 }
 
-/** @param since the time of the event before */
-function addLog(after: Progress, fields: Record<string, unknown>, since: number | undefined): void {
+function addLog(after: Progress, fields: Record<string, unknown>): void {
   const { step = NaN, loss, learningRate, tokensPerSecond, evalLoss } = numbersIn(fields);
   const metrics = { ...after.metrics, ...numbersIn(fields.metrics) };
   Object.assign(after, numbersIn({ loss, learningRate, tokensPerSecond, evalLoss }));
   const { at } = after;
   if (at !== undefined && step >= 0) {
     const { first, last } = after;
-    // An evaluation may take long; other logs don't, unless the machine slept.
-    if (first && last && last.step > first.step && evalLoss === undefined) {
-      const usualMs = ((last.at - first.at) / (last.step - first.step)) * (step - last.step);
-      after.first = { ...first, at: first.at + asleepMs(at - (since ?? at), usualMs) };
+    if (last && step > last.step) {
+      const kind = [...(after.work ?? []), evalLoss !== undefined].join(" ");
+      leaveOutSleep(after, kind, { ms: at - last.at, steps: step - last.step });
     }
+    after.work = [];
     const isSecond = first && first === last && step === first.step + 1;
     after.last = { step, at };
     const isWarmingUp = isSecond && step !== after.steps && at - first.at < WARM_UP_MS;
@@ -165,6 +169,15 @@ function addLog(after: Progress, fields: Record<string, unknown>, since: number 
   if (isLower(evalLoss, after.best?.evalLoss)) after.best = { step, evalLoss };
   addHeldOut(after, fields);
   if (Object.keys(metrics).length > 0) after.metrics = metrics;
+}
+
+/** Moves the first log later by what the newest span, and now the one before it, show as sleep. */
+function leaveOutSleep(after: Progress, kind: string, span: Span): void {
+  const [earlier, before] = after.spans?.[kind] ?? [];
+  const corrected = before ? asleepIn(before, earlier, span) - asleepIn(before, earlier) : 0;
+  const { step, at } = after.first!;
+  after.first = { step, at: at + corrected + asleepIn(span, before) };
+  after.spans = { ...after.spans, [kind]: [before, span] };
 }
 
 /** The time of a logged step, in ms by any clock. */

@@ -54,9 +54,8 @@ export function createStepLog(
     tokens += step.tokens;
     const at = now();
     const elapsed = at - lastStep.at;
-    const asleep = asleepMs(elapsed, lastStep.ms);
-    since += asleep;
-    lastStep = { at, ms: elapsed - asleep };
+    since += asleepMs(elapsed, lastStep.ms);
+    lastStep = { at, ms: elapsed };
   }
 
   async function withoutTiming<T>(work: () => Promise<T>): Promise<T> {

@@ -32,7 +32,8 @@ const SOURCE = tinySource({
       writeFileSync("loading", "");
       await gate();
     }`,
-  options: "maxSteps: 1500, saveSteps: 1500, loggingSteps: 20, callbacks: { onLog: () => gate() },",
+  options: `maxSteps: 1500, saveSteps: 1500, loggingSteps: 20, evalSteps: 20,
+    evalDataset: { type: "jsonl", path: "data.jsonl" }, callbacks: { onLog: () => gate() },`,
 });
 
 /** A machine that runs the processes in a folder, and sleeps for an hour. */
@@ -73,7 +74,8 @@ test.each([
   const serve = await startServe(project, ["talker"], laptop.env);
   const ui = await startKitUi(project, 0, { env: laptop.env });
   const run = readBody(await startRun(ui.url));
-  await run.until((text) => stepsIn(text).length > 2);
+  // After two evaluations, a longer one is known as sleep.
+  await run.until((text) => stepsIn(text).length > 3);
   const [{ id = "" } = {}] = createJobStore(project).list();
   // It may not end before the machine sleeps.
   process.kill(leaseOwner(leasePath(join(project, ".kit", "jobs", id)))!.pid, "SIGSTOP");
