@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { stampAt, statsOf, writeFileAtomically, OWNER_ONLY_FOLDER } from "./file.ts";
 import { readRecord } from "./json.ts";
 import { type LeaseRecord, watchLease } from "./lease.ts";
-import { isBusy, move, remove } from "./move.ts";
+import { isBusy, move, remove, tryRemove } from "./move.ts";
 import { describeOwner } from "./owner.ts";
 
 /**
@@ -77,8 +77,12 @@ function watchHolder(path: string): () => Holder {
   return () => {
     const folder = statsOf(path);
     if (!folder?.isDirectory()) return "none";
-    const { stamp, state, silentMs, hasChanged } = observe();
-    if (state === "gone" || (state === "unknown" && silentMs > LOCK_SILENCE_MS)) {
+    const { record, stamp, state, silentMs, hasChanged } = observe();
+    if (
+      record?.isReleased ||
+      state === "gone" ||
+      (state === "unknown" && silentMs > LOCK_SILENCE_MS)
+    ) {
       return { aside: `${path}.dead-${folder.ino}-${Math.round(folder.mtimeMs)}`, stamp };
     }
     return state === "alive" || hasChanged ? "held" : "unsure";
@@ -137,8 +141,12 @@ function hold(path: string, token: string, abandoned: AbandonedLock | undefined)
       clearInterval(renewal);
       // Moved first, because another process could take a folder that is being emptied.
       const aside = `${path}.${token}`;
-      if (isHeld() && moveFolder(path, aside)) remove(aside);
-      if (abandoned) remove(abandoned.aside);
+      if (isHeld() && moveFolder(path, aside)) tryRemove(aside);
+      else if (readRecord(ownerPath(path))?.token === token) {
+        // On Windows, another process has a file in it open; the next holder moves it.
+        writeRecord(path, { owner: describeOwner(), token, isReleased: true });
+      }
+      if (abandoned) tryRemove(abandoned.aside);
     },
   };
 }

@@ -54,7 +54,7 @@ function replaceOpen(from: string, to: string): void {
     renameSync(aside, to);
     throw error;
   }
-  rmSync(aside, { force: true });
+  tryRemove(aside);
 }
 
 /** Removes a file or a folder, if it is there. */

@@ -102,8 +102,10 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
       try {
         symlinkSync(relative(dirname(path), blobPath(hash)), temporary);
       } catch (error) {
-        if (!["EPERM", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-        // On Windows, links need administrator rights or developer mode. Python then moves the file, too.
+        const { code = "" } = error as NodeJS.ErrnoException;
+        if (!["EPERM", "ENOSYS", "ENOTSUP"].includes(code)) throw error;
+        // On Windows, links need administrator rights or developer mode; exFAT has none. Python then moves the
+        // file, too.
         move(blobPath(hash), temporary);
       }
       move(temporary, path);

@@ -65,6 +65,38 @@ test("a lock that somebody looks at is released all the same", async () => {
   expect(existsSync(path)).toBe(false);
 });
 
+test("a lock that was busy when it was released is free once it no longer is", async () => {
+  const path = join(createProject({}), "launch.lock");
+  useWindowsDisk();
+  const lock = await takeLock(path, 0);
+  const reader = openSync(join(path, "owner.json"), "r");
+  lock?.release();
+  expect(await takeLock(path, 0)).toBeUndefined();
+  closeSync(reader);
+  expect((await takeLock(path, 0))?.isHeld()).toBe(true);
+});
+
+test.each([
+  ["its replacement is open, too", "renameSync", "new", "EPERM: busy", "old"],
+  ["what it was can't be removed", "rmSync", "", undefined, "new"],
+] as const)("a file is replaced whole or not at all: %s", (_, method, busy, error, content) => {
+  const folder = createProject({ file: "old", new: "new" });
+  const reader = readerOf(join(folder, "file"), Infinity);
+  const change = fs[method] as (from: string, rest: object | string) => void;
+  Object.assign(fs, {
+    [method](from: string, rest: string) {
+      if (from.endsWith(busy)) throw Object.assign(new Error("EPERM: busy"), { code: "EPERM" });
+      change(from, rest);
+    },
+  });
+  syncBuiltinESMExports();
+  const replace = () => move(join(folder, "new"), join(folder, "file"));
+  if (error === undefined) replace();
+  else expect(replace).toThrow(error);
+  expect(readFileSync(join(folder, "file"), "utf8")).toBe(content);
+  closeSync(reader);
+});
+
 test("a folder moves and goes once no file in it is open; none replaces another", () => {
   const folder = createProject({ "a/file": "1", "b/file": "1", "c/file": "1" });
   const [a, b, c, d] = [join(folder, "a"), join(folder, "b"), join(folder, "c"), join(folder, "d")];
