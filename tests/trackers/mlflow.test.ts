@@ -15,7 +15,7 @@ export const trainer = createTrainer({
   model: { layers: 1, heads: 1, width: 8, context: 32 },
   dataset: { path: "data.jsonl" },
   ...{ maxSteps: 4, saveSteps: 4, loggingSteps: 1, evalSplit: 0.25 },
-  evaluate: { metrics: { length: ({ output }) => output.length } },
+  evaluate: { metrics: { loss: ({ output }) => output.length } },
   callbacks: mlflow(),
 });`;
 
@@ -55,9 +55,15 @@ test.runIf(hasTrackers)(
     });
     const keys = runs[0]?.data.metrics.map(({ key, step }) => `${key} ${step}`).sort();
     expect(keys).toEqual(
-      ["epoch", "evalLoss", "gradNorm", "learningRate", "length", "loss", "tokensPerSecond"].map(
-        (key) => `${key} 4`,
-      ),
+      [
+        "epoch",
+        "evalLoss",
+        "evaluate/loss",
+        "gradNorm",
+        "learningRate",
+        "loss",
+        "tokensPerSecond",
+      ].map((key) => `${key} 4`),
     );
   },
 );

@@ -11,7 +11,7 @@ test.runIf(hasTrackers)(
   "track.py of docs/trackers.md writes a job's log for W&B, offline",
   async () => {
     const snippet = snippetsOf(readPage("trackers.md")).find(({ path }) => path === "track.py");
-    const options = "evalSplit: 0.25, evaluate: { metrics: { size: () => 3 }, maxTokens: 2 },";
+    const options = "evalSplit: 0.25, evaluate: { metrics: { loss: () => 3 }, maxTokens: 2 },";
     const project = createTinyProject(tinySource({ options }), { "track.py": snippet!.code });
     const { stdout } = await runKit(project, ["start", "--json"]);
     const env = { ...process.env, HOME: project, WANDB_MODE: "offline", WANDB_SILENT: "true" };
@@ -23,7 +23,10 @@ test.runIf(hasTrackers)(
       LOGGED.has(event) ? [data] : [],
     );
     expect(histories).toMatchObject(
-      logged.map(({ metrics, ...values }) => ({ ...values, ...metrics })),
+      logged.map(({ metrics, ...values }) => ({
+        ...values,
+        ...(metrics && { "evaluate/loss": metrics.loss }),
+      })),
     );
     expect(histories.map(({ step }) => step).toSorted()).toEqual([0, 1, 2, 2, 3, 4, 4]);
   },
@@ -31,7 +34,7 @@ test.runIf(hasTrackers)(
 
 interface Line {
   event: string;
-  data: { metrics?: object };
+  data: { metrics?: { loss: number } };
   /** Of W&B. */
   history?: { item: { step: number } };
 }
