@@ -8,7 +8,7 @@ import { EXPORT_FORMATS } from "../../protocol/exportFormat.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { isFinal } from "../../protocol/job.ts";
 import { printableNote } from "../../protocol/printable.ts";
-import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
+import { type JobConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { pushModel } from "../../sdk/engine.ts";
 import { findArtifact } from "../../sdk/models/artifact.ts";
@@ -20,6 +20,7 @@ import { modelProject } from "../project/modelProject.ts";
 import { savedName, useCheckpoint } from "../project/savedCheckpoint.ts";
 import { figuresUpTo } from "../push/figures.ts";
 import { type CardFacts, modelCard } from "../push/modelCard.ts";
+import { startedFrom } from "../push/startedFrom.ts";
 import { openJsonOutput } from "../terminal/json.ts";
 import { print } from "../terminal/print.ts";
 
@@ -64,6 +65,10 @@ export const command = createCommand("push", {
     }
     const config = job.options as unknown as JobConfig;
     await useCheckpoint({ models, model, checkpoint }, async (signal) => {
+      const base = startedFrom(config.model, project);
+      if (isPretrained(config.model) && base === undefined) {
+        onNote("warning: the model's base is not on the hub, and the card names no licence");
+      }
       print(`pushing ${showPath(project, checkpoint)} to ${repo}`);
       const pushed = await pushModel(checkpoint, {
         repo,
@@ -72,7 +77,7 @@ export const command = createCommand("push", {
         name: savedName(dirname(dirname(checkpoint))),
         isPrivate: options.public !== true,
         title: `${job.name}, step ${step} of job ${job.id}, by Kit ${VERSION}`,
-        startedFrom: nameOf(config.model),
+        startedFrom: base,
         dataset: config.dataset.type === "hub" ? config.dataset.name : undefined,
         card: (described) => modelCard({ repo, job, config, step, figures, model: described }),
         signal,
@@ -90,11 +95,6 @@ export const command = createCommand("push", {
       if (printJson) printJson({ url, private: isPrivate, commit, files, removed, bytes });
     });
   });
-
-/** The name of a job's model, unless it is a path. */
-function nameOf(model: JobConfig["model"]): string | undefined {
-  return typeof model === "string" && !isModelPath(model) ? model : undefined;
-}
 
 /** @throws KitError `USAGE_INVALID` for a checkpoint without a job */
 function describe(checkpoint: string): Pick<CardFacts, "job" | "step" | "figures"> {

@@ -3,6 +3,9 @@ import { heldOutValues } from "../../protocol/evaluation.ts";
 import type { StepValue } from "../../protocol/history.ts";
 import { numbersIn } from "../../protocol/isRecord.ts";
 
+/** The name of the logged loss: a metric of `evaluate` may be a `loss` too. */
+export const TRAINING_LOSS = "training loss";
+
 /** A metric's first value, and its last one up to a checkpoint. */
 export interface Figure {
   name: string;
@@ -17,7 +20,7 @@ export function figuresUpTo(curve: Iterable<PastMetricEvent>, lastStep: number):
     if (data.step > lastStep) continue;
     const values =
       event === "training.log"
-        ? { ...numbersIn({ loss: data.loss }), ...heldOutValues(data) }
+        ? { ...numbersIn({ [TRAINING_LOSS]: data.loss }), ...heldOutValues(data) }
         : data.metrics;
     for (const [name, value] of Object.entries(values)) {
       const now = { step: data.step, value };

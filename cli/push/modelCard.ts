@@ -7,7 +7,7 @@ import type { PushedModel } from "../../protocol/push.ts";
 import { type JobConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { LENGTH_ARGUMENTS, TRAINING_ARGUMENTS } from "../../protocol/trainerOptions.ts";
 import { VERSION } from "../../protocol/version.ts";
-import type { Figure } from "./figures.ts";
+import { type Figure, TRAINING_LOSS } from "./figures.ts";
 import { usage } from "./usage.ts";
 
 /** What a card says. It names no path, no row and nothing of the environment. */
@@ -33,7 +33,7 @@ export function modelCard(facts: CardFacts): string {
   const { noun } = KINDS[model.kind];
   return [
     frontMatter(facts),
-    `# ${printable(job.name)}`,
+    `# ${plain(job.name)}`,
     `A ${noun}, trained with Kit ${VERSION} from ${originOf(facts)}: ${objectiveOf(facts)}, ${formatCounted(step, "step")}.`,
     ...resultsOf(facts),
     "## Data",
@@ -57,11 +57,14 @@ function objectiveOf({ config: { objective, lora } }: CardFacts): string {
 }
 
 /** The metadata that the hub reads. Each value is JSON, which YAML includes. */
-function frontMatter({ repo, config, figures, model, job }: CardFacts): string {
+function frontMatter({ repo, config, figures, model, job, step }: CardFacts): string {
   const { base, kind, isDatasetPublic } = model;
   const { library, relation } = KINDS[kind];
   const name = printable(job.name);
-  const measured = figures.filter((figure) => figure.name !== "loss");
+  // What was measured at another checkpoint isn't this model's.
+  const measured = figures.filter(
+    (figure) => figure.name !== TRAINING_LOSS && figure.now.step === step,
+  );
   const metrics = measured.map((figure) => ({ type: figure.name, value: figure.now.value }));
   const values = omitUndefined({
     base_model: base?.repo,
@@ -76,8 +79,16 @@ function frontMatter({ repo, config, figures, model, job }: CardFacts): string {
     "model-index":
       metrics.length > 0 ? [{ name, results: [{ ...heldOut(repo), metrics }] }] : undefined,
   });
-  const lines = Object.entries(values).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  const lines = Object.entries(values).map(([key, value]) => `${key}: ${yaml(value)}`);
   return ["---", ...lines, "---"].join("\n");
+}
+
+/** YAML 1.1 reads `1e-7` as a string, but not `1.0e-7`. */
+function yaml(value: unknown): string {
+  const stringOrExponent = /"(?:[^"\\]|\\.)*"|\b\d+(?=e[-+])/g;
+  return JSON.stringify(value).replaceAll(stringOrExponent, (found, at: number, json: string) =>
+    found.startsWith('"') || json[at - 1] === "." ? found : `${found}.0`,
+  );
 }
 
 function heldOut(repo: string) {
@@ -92,7 +103,7 @@ function resultsOf({ figures, step }: CardFacts): string[] {
   const at = ({ step: measuredAt, value }: Figure["now"], usual: number) =>
     formatNumber(value) + (measuredAt === usual ? "" : ` (step ${measuredAt})`);
   const rows = figures.map(({ name, first, now }) => [
-    name,
+    plain(name),
     first.step < now.step ? at(first, 0) : "–",
     at(now, step),
   ]);
@@ -117,9 +128,7 @@ function dataRows({ job: { data }, config, model }: CardFacts): string[][] {
 function sourceOf({ type, name, path }: DatasetConfig, isPublic: boolean): string {
   if (type === "code") return "the project's code";
   if (type === "hub") {
-    return isPublic
-      ? `[${name}](https://huggingface.co/datasets/${name})`
-      : "a private dataset of the hub";
+    return isPublic ? `[${name}](https://huggingface.co/datasets/${name})` : "a dataset of the hub";
   }
   return Array.isArray(path) && path.length > 1 ? "local files" : "a local file";
 }
@@ -133,13 +142,18 @@ function optionRows(config: JobConfig): string[][] {
     ["engine", config.engine.name],
     ...[...options, ...leaves("lora", config.lora), ...leaves("objective", config.objective)]
       .filter(([, value]) => value !== undefined && value !== null)
-      .map(([name, value]) => [name, String(value)]),
+      .map(([name, value]) => [name, plain(String(value))]),
   ];
 }
 
 function leaves(name: string, options: unknown): [string, unknown][] {
   const entries = Object.entries(isRecord(options) ? options : {});
   return entries.map(([key, value]) => [`${name}.${key}`, value]);
+}
+
+/** Text without any meaning in Markdown. */
+function plain(text: string): string {
+  return printable(text).replaceAll(/[\\`*[\]<>|]/g, "\\$&");
 }
 
 function table(header: string[], rows: readonly string[][]): string {

@@ -1,3 +1,5 @@
+import { basename } from "node:path";
+import { stepOfEntry } from "../../protocol/artifactPath.ts";
 import type { PushedModel } from "../../protocol/push.ts";
 
 /** How to run a pushed model, as paragraphs of Markdown. */
@@ -8,7 +10,9 @@ export function usage(repo: string, model: PushedModel): string[] {
   if (kind === "gguf") {
     return [code("sh", `llama-cli --hf-repo ${repo} --hf-file ${file} --jinja --temp 0`, download)];
   }
-  const kit = kind === "model" ? `npx kit infer ${repo} "…"` : download;
+  // Kit reads some names as those of files.
+  const isLocalName = repo.endsWith(".gguf") || stepOfEntry(basename(repo)) !== undefined;
+  const kit = kind === "model" && !isLocalName ? `npx kit infer ${repo} "…"` : download;
   return [code("python", transformers(repo, model)), code("sh", kit)];
 }
 

@@ -39,8 +39,9 @@ export async function pushModel(checkpoint: string, options: PushOptions): Promi
   const work = mkdtempSync(join(tmpdir(), "kit-push-"));
   try {
     const config = readConfig(join(checkpoint, ADAPTER_CONFIG), "optional");
-    const base = parseHubName((config && recordedBase(config)) ?? options.startedFrom ?? "")?.repo;
-    const isMerged = config !== undefined && base === undefined;
+    const adapterBase = config && parseHubName(recordedBase(config) ?? "")?.repo;
+    const base = adapterBase ?? parseHubName(options.startedFrom ?? "")?.repo;
+    const isMerged = config !== undefined && adapterBase === undefined;
     if (isMerged && !options.format) {
       onNote("the adapter's base is not on the hub: pushing the whole model");
     }
