@@ -7,25 +7,34 @@ const HEARTBEAT_MS = 500;
 const LIMIT_S = 10;
 const EVENT = "kit:loop-blocked";
 
-/** An inspector session can interrupt a loop, even inside a regular expression. */
+/**
+ * An inspector session can interrupt a loop, even inside a regular expression. Bun and Deno have none: a long
+ * step can't be told from a loop there, and only the user may end it.
+ */
 const CODE = `
   const { Session } = require("node:inspector");
-  const { beats, limit, beatMs, expression } = require("node:worker_threads").workerData;
+  const { writeSync } = require("node:fs");
+  const { beats, limit, beatMs, expression, uninspected } = require("node:worker_threads").workerData;
   let last;
   let silent = 0;
-  setInterval(() => {
+  const timer = setInterval(() => {
     const beat = Atomics.load(beats, 0);
     silent = beat === last ? silent + 1 : 0;
     last = beat;
     if (silent < limit) return;
     silent = 0;
-    const session = new Session();
-    session.connectToMainThread();
-    session.once("Debugger.paused", () =>
-      session.post("Runtime.evaluate", { expression }, () => session.disconnect()),
-    );
-    session.post("Debugger.enable");
-    session.post("Debugger.pause");
+    try {
+      const session = new Session();
+      session.connectToMainThread();
+      session.once("Debugger.paused", () =>
+        session.post("Runtime.evaluate", { expression }, () => session.disconnect()),
+      );
+      session.post("Debugger.enable");
+      session.post("Debugger.pause");
+    } catch {
+      clearInterval(timer);
+      writeSync(2, uninspected + "\\n");
+    }
   }, beatMs);
 `;
 
@@ -59,6 +68,7 @@ export function letSignalsEndBlockedProcess(): void {
       beats,
       beatMs: HEARTBEAT_MS,
       limit: (LIMIT_S * 1000) / HEARTBEAT_MS,
+      uninspected: `kit: something has blocked the event loop for ${LIMIT_S} s. If Ctrl-C doesn't stop it, end process ${process.pid}.`,
       expression: `process.emit(${JSON.stringify(EVENT)})`,
     },
   }).unref();
