@@ -35,6 +35,7 @@ export async function pushFiles(
     size: statSync(path).size,
   }));
   refuseOtherWeights(target, Object.keys(paths));
+  refuseOthersCard(target);
   await send("/api/validate-yaml", request, {
     body: { repoType: "model", content: readFileSync(paths["README.md"]!, "utf8") },
     // Older hubs don't have it.
@@ -135,6 +136,16 @@ async function sampleOf(path: string): Promise<string> {
   } finally {
     await file.close();
   }
+}
+
+/** @throws KitError `HUB_REFUSED` for a README.md that somebody wrote */
+function refuseOthersCard({ request, existing }: TargetRepo): void {
+  if (!existing || existing.isOurs || !existing.files.some(({ name }) => name === "README.md"))
+    return;
+  throw new KitError(
+    "HUB_REFUSED",
+    `${request.name.repo} has a README.md that Kit didn't write. Name another repository, or delete that file there.`,
+  );
 }
 
 /**

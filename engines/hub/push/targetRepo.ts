@@ -17,7 +17,12 @@ export interface TargetRepo {
 /** A repository's newest commit. */
 export interface ExistingRepo extends HubListing {
   isPrivate: boolean;
+  /** Whether its README.md, if any, is one of Kit's cards. */
+  isOurs: boolean;
 }
+
+/** Among the tags of each card. */
+export const CARD_TAG = "kit";
 
 /**
  * Checks the token, and the repository if it exists.
@@ -67,7 +72,11 @@ async function readTarget(
   const response = await send(path, request, { accepted: [404] });
   if (response.status === 404) return undefined;
   const info = parseRecord(await response.text());
-  const existing = { ...parseListing(info, request), isPrivate: info["private"] === true };
+  const { cardData } = info;
+  const tags = isRecord(cardData) ? cardData["tags"] : undefined;
+  const isOurs = Array.isArray(tags) && tags.includes(CARD_TAG);
+  const isPrivateNow = info["private"] === true;
+  const existing = { ...parseListing(info, request), isPrivate: isPrivateNow, isOurs };
   if (isPrivate && !existing.isPrivate) {
     throw new KitError(
       "HUB_REFUSED",

@@ -16,7 +16,7 @@ async function createPushing() {
   onTestFinished(hub.close);
   const folder = createProject();
   const contents = {
-    "README.md": "# Tiny\n",
+    "README.md": '---\ntags: ["kit"]\n---\n# Tiny\n',
     "model.safetensors": Buffer.alloc(2.5 * PART_BYTES, "weights"),
     "tokenizer.model": Buffer.alloc(PART_BYTES, "tokens"),
   };
@@ -90,10 +90,19 @@ test("files of another model that this one lacks are removed", async () => {
   expect(await push()).toMatchObject({ commit: again.commit, removed: [] });
 });
 
+test("a README.md that Kit didn't write is never replaced", async () => {
+  const { hub, push } = await createPushing();
+  await push();
+  hub.commit(REPO, { "README.md": "---\nlicense: mit\n---\n# Mine" });
+  const before = hub.requests.length;
+  await expect(push()).rejects.toThrow("ada/tiny has a README.md that Kit didn't write. Name");
+  expect(hub.requests.slice(before).every(({ method }) => method === "GET")).toBe(true);
+});
+
 test("a broken connection is tried again", async () => {
   const { hub, push } = await createPushing();
   breakConnections(hub, (request) => isStored(request) && request.path.includes("/2?"), 2);
-  await expect(push()).resolves.toMatchObject({ bytes: 3.5 * PART_BYTES + 7 });
+  await expect(push()).resolves.toMatchObject({ bytes: 3.5 * PART_BYTES + 29 });
 });
 
 test("after a lost connection nothing is committed, and the next push sends what is missing", async () => {
@@ -116,9 +125,9 @@ test("after a lost connection nothing is committed, and the next push sends what
 test("a commit by somebody else since is not overwritten", async () => {
   const { hub, push } = await createPushing();
   await push();
-  hub.commit(REPO, { "README.md": "# Mine" });
+  hub.commit(REPO, { "model.safetensors": Buffer.alloc(9) });
   hub.intercept = ({ path }) => {
-    if (path.includes("/preupload/")) hub.commit(REPO, { "README.md": "# Mine, now" });
+    if (path.includes("/preupload/")) hub.commit(REPO, { "README.md": "# Mine" });
     return false;
   };
   await expect(push()).rejects.toThrow(
