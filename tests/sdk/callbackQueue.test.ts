@@ -75,11 +75,15 @@ describe("the end of a training", () => {
     vi.useFakeTimers();
     const onNote = vi.fn();
     const queue = createCallbackQueue({ onError, has, onNote });
-    queue.add("onLog", () => new Promise(() => {}));
-    void queue.drain();
+    let settle = () => {};
+    queue.add("onLog", () => new Promise<void>((resolve) => (settle = resolve)));
+    const drained = queue.drain();
     await vi.advanceTimersByTimeAsync(1_000);
     queue.stop();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(onNote).not.toHaveBeenCalled();
+    // A callback left behind would fail when this process ends.
+    settle();
+    await drained;
   });
 });
