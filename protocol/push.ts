@@ -1,6 +1,9 @@
 import type { LoadOptions } from "./engine.ts";
 import type { ExportFormatName, GgufType } from "./exportFormat.ts";
 
+/** The tag by which Kit recognizes its own model cards. */
+export const CARD_TAG = "kit";
+
 /** What a card says about the model that another one started from. */
 export interface BaseInfo {
   repo: string;

@@ -3,7 +3,7 @@
 
 /** The most of a sleep that counts as time awake. */
 const TICK_MS = 1_000;
-/** A shorter pause is no sleep. */
+/** Shorter pauses count as time awake. */
 const MIN_SLEEP_MS = 30_000;
 /** Work that takes this many times as long as usual was interrupted. */
 const SLEEP_FACTOR = 5;

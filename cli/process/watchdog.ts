@@ -8,8 +8,8 @@ const LIMIT_S = 10;
 const EVENT = "kit:loop-blocked";
 
 /**
- * An inspector session can interrupt a loop, even inside a regular expression. Bun and Deno have none: a long
- * step can't be told from a loop there, and only the user may end it.
+ * An inspector session can interrupt a loop, even inside a regular expression. Bun and Deno have no inspector, so
+ * a loop there looks like a long step, and Kit leaves it to the user to end the process.
  */
 const CODE = `
   const { Session } = require("node:inspector");

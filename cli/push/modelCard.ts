@@ -3,7 +3,7 @@ import type { DatasetConfig } from "../../protocol/dataset.ts";
 import { formatCount, formatCounted, formatNumber } from "../../protocol/format.ts";
 import { isRecord, omitUndefined } from "../../protocol/isRecord.ts";
 import { printable } from "../../protocol/printable.ts";
-import type { PushedModel } from "../../protocol/push.ts";
+import { type PushedModel, CARD_TAG } from "../../protocol/push.ts";
 import { type JobConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { LENGTH_ARGUMENTS, TRAINING_ARGUMENTS } from "../../protocol/trainerOptions.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -75,7 +75,7 @@ function frontMatter({ repo, config, figures, model, job, step }: CardFacts): st
     license_link: base?.licenseLink,
     pipeline_tag: "text-generation",
     datasets: isDatasetPublic ? [config.dataset.name] : undefined,
-    tags: ["kit", config.objective?.type ?? "sft", ...(config.lora ? ["lora"] : [])],
+    tags: [CARD_TAG, config.objective?.type ?? "sft", ...(config.lora ? ["lora"] : [])],
     "model-index":
       metrics.length > 0 ? [{ name, results: [{ ...heldOut(repo), metrics }] }] : undefined,
   });

@@ -1,6 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
 import { isRecord, parseRecord } from "../../../protocol/isRecord.ts";
-import type { BaseInfo } from "../../../protocol/push.ts";
+import { type BaseInfo, CARD_TAG } from "../../../protocol/push.ts";
 import { type HubListing, parseListing } from "../hubListing.ts";
 import { datasetName, parseHubName } from "../hubName.ts";
 import type { HubRequest } from "../hubRequest.ts";
@@ -20,9 +20,6 @@ export interface ExistingRepo extends HubListing {
   /** Whether its README.md, if any, is one of Kit's cards. */
   isOurs: boolean;
 }
-
-/** Among the tags of each card. */
-export const CARD_TAG = "kit";
 
 /**
  * Checks the token, and the repository if it exists.
