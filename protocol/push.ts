@@ -1,8 +1,8 @@
 import type { LoadOptions } from "./engine.ts";
 import type { ExportFormatName, GgufType } from "./exportFormat.ts";
 
-/** The tag by which Kit recognizes its own model cards. */
-export const CARD_TAG = "kit";
+/** The metadata by which Kit recognizes its own model cards: the checkpoint that one describes. */
+export const CARD_CHECKPOINT = "kit_checkpoint";
 
 /** What a card says about the model that another one started from. */
 export interface BaseInfo {
@@ -34,6 +34,8 @@ export interface PushOptions extends Pick<LoadOptions, "signal" | "onNote"> {
   isPrivate: boolean;
   /** The commit's first line. */
   title: string;
+  /** The checkpoint's name in its card, unique to it. */
+  checkpoint: string;
   /** The model's own name. */
   name: string;
   /** Default: the checkpoint's own files. */

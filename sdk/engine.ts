@@ -96,7 +96,12 @@ export async function sharedSystem(
   directory: string,
 ): Promise<string | undefined> {
   const { sharedSystem } = await import("../engines/training/learnedAnswers.ts");
-  return sharedSystem(await materializedConfig(config, directory));
+  try {
+    return sharedSystem(await materializedConfig(config, directory));
+  } catch {
+    // They were deleted, or never were here.
+    return undefined;
+  }
 }
 
 /** Calls `use` with the folder of a training run's initial model. */

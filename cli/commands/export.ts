@@ -6,7 +6,7 @@ import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { exportModel, sharedSystem } from "../../sdk/engine.ts";
 import { findArtifact } from "../../sdk/models/artifact.ts";
-import { type SavedModel, findSaved } from "../../sdk/models/reference.ts";
+import { findSaved } from "../../sdk/models/reference.ts";
 import { Option, assertGguf, createCommand, ggufTypeOption, projectOption } from "../command.ts";
 import { showPath } from "../project/bundle.ts";
 import { enterProject } from "../project/folder.ts";
@@ -49,14 +49,15 @@ export const command = createCommand("export", {
     assertFolder(checkpoint);
     const name = savedName(model.directory) + (adapter ? "-lora" : "");
     const target = resolve(folder ?? (format === "gguf" ? `${name}-gguf` : name));
-    await useCheckpoint({ models, model, checkpoint }, async (signal) => {
+    const { job } = model;
+    await useCheckpoint({ models, model, checkpoint, done: "exported" }, async (signal) => {
       print(`exporting ${showPath(project, checkpoint)}`);
       const { path, bytes } = await exportModel(checkpoint, target, {
         format,
         name,
         signal,
         onNote,
-        ...(format === "gguf" && { system: await systemOf(model) }),
+        ...(format === "gguf" && job && { system: await sharedSystem(job.config, job.directory) }),
         ...(type && { type }),
         ...(adapter && { adapterOnly: true }),
       });
@@ -88,16 +89,6 @@ function usageLines(file: string, name: string, isAdapter = false): string[] {
     `  Ollama: ollama create ${model} -f ${modelfile} && ollama run ${model}`,
     `  LM Studio: lms import ${path}`,
   ];
-}
-
-/** The system message of a job's rows, for the Modelfile. */
-async function systemOf({ job }: SavedModel): Promise<string | undefined> {
-  try {
-    return job && (await sharedSystem(job.config, job.directory));
-  } catch {
-    // The rows were deleted, or never were on this machine.
-    return undefined;
-  }
 }
 
 /** A path that `kit infer` treats as a folder, not as a job id. */

@@ -10,7 +10,7 @@ import { isFinal } from "../../protocol/job.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { type JobConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { VERSION } from "../../protocol/version.ts";
-import { pushModel } from "../../sdk/engine.ts";
+import { pushModel, sharedSystem } from "../../sdk/engine.ts";
 import { findArtifact } from "../../sdk/models/artifact.ts";
 import { LATEST, findSaved } from "../../sdk/models/reference.ts";
 import { Option, assertGguf, createCommand, ggufTypeOption, projectOption } from "../command.ts";
@@ -19,7 +19,7 @@ import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { savedName, useCheckpoint } from "../project/savedCheckpoint.ts";
 import { figuresUpTo } from "../push/figures.ts";
-import { type CardFacts, modelCard } from "../push/modelCard.ts";
+import { type CardFacts, checkpointName, modelCard } from "../push/modelCard.ts";
 import { startedFrom } from "../push/startedFrom.ts";
 import { openJsonOutput } from "../terminal/json.ts";
 import { print } from "../terminal/print.ts";
@@ -64,7 +64,9 @@ export const command = createCommand("push", {
       );
     }
     const config = job.options as unknown as JobConfig;
-    await useCheckpoint({ models, model, checkpoint }, async (signal) => {
+    const directory = dirname(dirname(checkpoint));
+    await useCheckpoint({ models, model, checkpoint, done: "pushed" }, async (signal) => {
+      const system = await sharedSystem(config, directory);
       const base = startedFrom(config.model, project);
       if (isPretrained(config.model) && base === undefined) {
         onNote("warning: the model's base is not on the hub, and the card names no licence");
@@ -74,12 +76,14 @@ export const command = createCommand("push", {
         repo,
         format,
         type,
-        name: savedName(dirname(dirname(checkpoint))),
+        name: savedName(directory),
         isPrivate: options.public !== true,
         title: `${job.name}, step ${step} of job ${job.id}, by Kit ${VERSION}`,
+        checkpoint: checkpointName({ job, step }),
         startedFrom: base,
         dataset: config.dataset.type === "hub" ? config.dataset.name : undefined,
-        card: (described) => modelCard({ repo, job, config, step, figures, model: described }),
+        card: (described) =>
+          modelCard({ repo, job, config, step, figures, model: described, system }),
         signal,
         onNote,
       });

@@ -6,24 +6,30 @@ import { type Fetcher, downloadArtifact } from "../../sdk/models/artifact.ts";
 import { engineOf } from "../../sdk/models/open.ts";
 import type { ModelProject, SavedModel } from "../../sdk/models/reference.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { onTerminationSignal } from "../process/signals.ts";
+import { exitCancelled, onTerminationSignal } from "../process/signals.ts";
+import { printError } from "../terminal/print.ts";
 
 interface SavedCheckpoint {
   models: ModelProject;
   model: SavedModel;
   /** The folder of its files. */
   checkpoint: string;
+  /** What an interrupted use leaves undone. */
+  done: "exported" | "pushed";
 }
 
-/** Calls `use` once a model's files are here. A signal aborts both. */
+/** Calls `use` once a model's files are here. A signal aborts both, a second one exits at once. */
 export async function useCheckpoint(
-  { models, model, checkpoint }: SavedCheckpoint,
+  { models, model, checkpoint, done }: SavedCheckpoint,
   use: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   let engine: Fetcher | undefined;
   const abort = new AbortController();
   const { signal } = abort;
-  const signalListener = onTerminationSignal(() => abort.abort());
+  const signalListener = onTerminationSignal(() => {
+    if (signal.aborted) exitCancelled();
+    abort.abort();
+  });
   try {
     if (isRemoteArtifact(checkpoint)) {
       engine = (await engineOf(models, model)) ?? {};
@@ -33,6 +39,7 @@ export async function useCheckpoint(
     await use(signal);
   } catch (error) {
     if (!signal.aborted) throw error;
+    printError(`Interrupted: nothing was ${done}.`);
     process.exitCode = EXIT_CODE.cancelled;
   } finally {
     signalListener.stop();

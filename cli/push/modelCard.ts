@@ -1,9 +1,10 @@
 import type { JobSummary } from "../../jobs/jobSummary.ts";
+import { checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { DatasetConfig } from "../../protocol/dataset.ts";
 import { formatCount, formatCounted, formatNumber } from "../../protocol/format.ts";
 import { isRecord, omitUndefined } from "../../protocol/isRecord.ts";
 import { printable } from "../../protocol/printable.ts";
-import { type PushedModel, CARD_TAG } from "../../protocol/push.ts";
+import { type PushedModel, CARD_CHECKPOINT } from "../../protocol/push.ts";
 import { type JobConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { LENGTH_ARGUMENTS, TRAINING_ARGUMENTS } from "../../protocol/trainerOptions.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -19,6 +20,8 @@ export interface CardFacts {
   step: number;
   figures: readonly Figure[];
   model: PushedModel;
+  /** A system message that all rows share. */
+  system: string | undefined;
 }
 
 const KINDS = {
@@ -27,9 +30,14 @@ const KINDS = {
   gguf: { noun: "GGUF file", library: "gguf", relation: "finetune" },
 } as const;
 
+/** A checkpoint's name in its card, unique to it. */
+export function checkpointName({ job, step }: Pick<CardFacts, "job" | "step">): string {
+  return `${job.id}/${checkpointFolder(step)}`;
+}
+
 /** A `README.md` for the hub, equal for equal facts. */
 export function modelCard(facts: CardFacts): string {
-  const { job, step, model, repo } = facts;
+  const { job, step, model, repo, system } = facts;
   const { noun } = KINDS[model.kind];
   return [
     frontMatter(facts),
@@ -41,7 +49,7 @@ export function modelCard(facts: CardFacts): string {
     "## Options",
     table(["", ""], optionRows(facts.config)),
     "## Use",
-    ...usage(repo, model),
+    ...usage(repo, model, system),
     "",
   ].join("\n\n");
 }
@@ -57,7 +65,8 @@ function objectiveOf({ config: { objective, lora } }: CardFacts): string {
 }
 
 /** The metadata that the hub reads. Each value is JSON, which YAML includes. */
-function frontMatter({ repo, config, figures, model, job, step }: CardFacts): string {
+function frontMatter(facts: CardFacts): string {
+  const { repo, config, figures, model, job, step } = facts;
   const { base, kind, isDatasetPublic } = model;
   const { library, relation } = KINDS[kind];
   const name = printable(job.name);
@@ -75,7 +84,8 @@ function frontMatter({ repo, config, figures, model, job, step }: CardFacts): st
     license_link: base?.licenseLink,
     pipeline_tag: "text-generation",
     datasets: isDatasetPublic ? [config.dataset.name] : undefined,
-    tags: [CARD_TAG, config.objective?.type ?? "sft", ...(config.lora ? ["lora"] : [])],
+    tags: ["kit", config.objective?.type ?? "sft", ...(config.lora ? ["lora"] : [])],
+    [CARD_CHECKPOINT]: checkpointName(facts),
     "model-index":
       metrics.length > 0 ? [{ name, results: [{ ...heldOut(repo), metrics }] }] : undefined,
   });

@@ -25,11 +25,11 @@ export function sendInfo(
   const gated = repo.gatedTo ? "manual" : false;
   const card = String(files.get("README.md") ?? "");
   const license = /^license: (\S+)$/m.exec(card)?.[1];
-  const tags = /^tags: (\[.*\])$/m.exec(card)?.[1];
+  const checkpoint = /^kit_checkpoint: (\S+)$/m.exec(card)?.[1];
   sendJson(response, {
     ...{ _id: id.slice(0, 24), id: name, modelId: name, sha: id, private: !!repo.privateTo, gated },
     ...{ disabled: false, downloads: 0, likes: 0, tags: [], siblings },
-    cardData: { license, tags: tags && (JSON.parse(tags) as string[]) },
+    cardData: { license, kit_checkpoint: checkpoint && (JSON.parse(checkpoint) as string) },
     ...{ createdAt: "2026-01-01T00:00:00.000Z", lastModified: "2026-01-01T00:00:00.000Z" },
   });
 }

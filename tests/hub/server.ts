@@ -42,6 +42,8 @@ export interface Hub {
   requests: HubRequest[];
   /** Adds a commit to a repository's `main`, or to another branch. @returns its id */
   commit: (repo: string, files: Files, branch?: string) => string;
+  /** Changes who may read a repository. */
+  restrict: (repo: string, access: Omit<HubRepo, "files">) => void;
   /** The id of the newest commit on `main`. */
   head: (repo: string) => string;
   /** Answers in the hub's place, if it returns true: for faults. */
@@ -81,6 +83,7 @@ export async function startHub(repos: Record<string, HubRepo> = {}): Promise<Hub
     endpoint: originOf(hubServer),
     requests: [],
     commit,
+    restrict: (repo, access) => void Object.assign(stored.get(repo)!, access),
     head: (repo) => stored.get(repo)?.branches.get(MAIN) ?? "",
     intercept: () => false,
     close: async () => void (await Promise.all([hubServer, storageServer].map(close))),

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError, isKitError } from "../../../protocol/error.ts";
-import { parseRecord } from "../../../protocol/isRecord.ts";
+import { isRecord, parseRecord } from "../../../protocol/isRecord.ts";
 import { FIRST_PAUSE_MS, MAX_FAILURES } from "../fileDownload.ts";
 import {
   type HubRequest,
@@ -86,9 +86,12 @@ async function attempt(
   if (status >= 500 || status === 408 || status === 429) {
     throw unfinished(`${host} could not take ${name.repo} (${reason}).`);
   }
+  const isStorage = host !== new URL(settings.endpoint).host;
   throw new KitError(
     "HUB_REFUSED",
-    status === 401 ? rejectedToken(settings) : refusal(status, reason, request),
+    isStorage
+      ? `${host} refused a file of ${name.repo} (${reason}). Its link may have expired: run the command again.`
+      : refusal(status, reason, request),
   );
 }
 
@@ -100,11 +103,14 @@ function unfinished(problem: string, cause?: unknown): KitError {
   );
 }
 
-function refusal(
-  status: number,
+/** What to do about a status of the hub, or of one of its objects. */
+export function refusal(
+  status: unknown,
   reason: string,
-  { settings: { endpoint }, name: { repo } }: HubRequest,
+  { settings, name: { repo } }: HubRequest,
 ): string {
+  const { endpoint } = settings;
+  if (status === 401) return rejectedToken(settings);
   if (status === 403) {
     return `${endpoint} doesn't let this token write to ${repo} (${reason}). Set HF_TOKEN to one with write access from ${endpoint}/settings/tokens.`;
   }
@@ -117,9 +123,13 @@ function refusal(
   return `${endpoint} refused to take ${repo} (${reason}). Check the name and your account.`;
 }
 
-/** The hub's own words, from a header or its JSON. */
+/** The hub's own words, from a header or JSON, or its storage's, from XML. */
 async function reasonFrom(response: Response): Promise<string> {
-  const { error } = parseRecord(await response.text().catch(() => ""));
-  const said = response.headers.get("x-error-message") ?? (typeof error === "string" ? error : "");
-  return said.slice(0, MAX_MESSAGE_LENGTH).replace(/\.$/, "");
+  const body = await response.text().catch(() => "");
+  const { error, message, errors } = parseRecord(body);
+  const listed = Array.isArray(errors) ? errors.map((one) => isRecord(one) && one["message"]) : [];
+  const said = [response.headers.get("x-error-message"), error, message, listed.join("; ")];
+  const [, inXml] = /<Message>([^<]+)/.exec(body) ?? [];
+  const isText = (one: unknown): one is string => typeof one === "string" && one !== "";
+  return ([...said, inXml].find(isText) ?? "").slice(0, MAX_MESSAGE_LENGTH).replace(/\.$/, "");
 }

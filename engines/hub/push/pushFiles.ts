@@ -9,7 +9,7 @@ import { type HubFile, isLarge, unexpectedResponse } from "../hubListing.ts";
 import type { HubRequest } from "../hubRequest.ts";
 import { createTransferNotes } from "../transferNotes.ts";
 import { send, sendForRecord } from "./hubApi.ts";
-import { type TargetRepo, createTarget } from "./targetRepo.ts";
+import { type ExistingRepo, type TargetRepo, createTarget } from "./targetRepo.ts";
 import { uploadLarge } from "./uploadLarge.ts";
 
 /** Bytes of a file by which the hub tells text from other data. */
@@ -24,7 +24,12 @@ const SAMPLE_BYTES = 512;
 export async function pushFiles(
   target: TargetRepo,
   paths: Record<string, string>,
-  { isPrivate, title, onNote = () => {} }: Pick<PushOptions, "isPrivate" | "title" | "onNote">,
+  {
+    isPrivate,
+    title,
+    checkpoint,
+    onNote = () => {},
+  }: Pick<PushOptions, "isPrivate" | "title" | "checkpoint" | "onNote">,
 ): Promise<PushResult> {
   const { request } = target;
   const { repo } = request.name;
@@ -34,16 +39,18 @@ export async function pushFiles(
     path,
     size: statSync(path).size,
   }));
-  refuseOtherWeights(target, Object.keys(paths));
-  refuseOthersCard(target);
+  const names = Object.keys(paths);
+  if (target.existing) refuseMixture(repo, target.existing, { names, checkpoint });
   await send("/api/validate-yaml", request, {
     body: { repoType: "model", content: readFileSync(paths["README.md"]!, "utf8") },
     // Older hubs don't have it.
     accepted: [404],
   });
   const existing = target.existing ?? (await createTarget(target, isPrivate));
+  // Another first push may have filled it.
+  refuseMixture(repo, existing, { names, checkpoint });
   const changed = await changedFiles(files, existing.files);
-  const removed = staleFiles(Object.keys(paths), existing.files);
+  const removed = staleFiles(names, existing.files);
   const bytes = changed.reduce((sum, { size }) => sum + size, 0);
   const result = {
     url: `${endpoint}/${repo}`,
@@ -75,7 +82,10 @@ export async function pushFiles(
     }),
     ...removed.map((path) => ({ key: "deletedFile", value: { path } })),
   ];
-  const { commitOid } = await sendForRecord(`/api/models/${repo}/commit/main`, request, {
+  request.signal.throwIfAborted();
+  // An abort here would leave open whether the hub has committed.
+  const lasting = { ...request, signal: new AbortController().signal };
+  const { commitOid } = await sendForRecord(`/api/models/${repo}/commit/main`, lasting, {
     headers: { "content-type": "application/x-ndjson" },
     body: lines.map((line) => JSON.stringify(line)).join("\n"),
     // Sent twice, it might be two commits.
@@ -138,32 +148,34 @@ async function sampleOf(path: string): Promise<string> {
   }
 }
 
-/** @throws KitError `HUB_REFUSED` for a README.md that somebody wrote */
-function refuseOthersCard({ request, existing }: TargetRepo): void {
-  if (!existing || existing.isOurs || !existing.files.some(({ name }) => name === "README.md"))
-    return;
-  throw new KitError(
-    "HUB_REFUSED",
-    `${request.name.repo} has a README.md that Kit didn't write. Name another repository, or delete that file there.`,
-  );
-}
-
 /**
- * A repository with two kinds of weights would load differently in each program. GGUF files of several types
- * may share one.
+ * A repository has one card, and one kind of weights, or each program would load others. GGUF files of several types
+ * share one if they are of the same checkpoint.
  * @throws KitError `HUB_REFUSED`
  */
-function refuseOtherWeights({ request, existing }: TargetRepo, names: string[]): void {
+function refuseMixture(
+  repo: string,
+  existing: ExistingRepo,
+  { names, checkpoint }: { names: string[]; checkpoint: string },
+): void {
+  const listed = existing.files.map(({ name }) => name);
+  const others = listed.filter(
+    (name) => /\.(safetensors|bin|gguf|pt|onnx)$/.test(name) && !names.includes(name),
+  );
   const isGguf = hasGguf(names);
-  const other = existing?.files.find(
-    ({ name }) =>
-      /\.(safetensors|bin|gguf|pt|onnx)$/.test(name) &&
-      !names.includes(name) &&
-      !(isGguf && name.endsWith(".gguf")),
-  );
-  if (!other) return;
-  throw new KitError(
-    "HUB_REFUSED",
-    `${request.name.repo} has another kind of model (${other.name}). Name another repository.`,
-  );
+  const otherKind = others.find((name) => !(isGguf && name.endsWith(".gguf")));
+  const refuse = (what: string) => {
+    throw new KitError("HUB_REFUSED", `${repo} has ${what}`);
+  };
+  if (existing.checkpoint === undefined && listed.includes("README.md")) {
+    refuse(
+      "a README.md that Kit didn't write. Name another repository, or delete that file there.",
+    );
+  }
+  if (otherKind) refuse(`another kind of model (${otherKind}). Name another repository.`);
+  if (others.length > 0 && existing.checkpoint !== checkpoint) {
+    refuse(
+      `files of another checkpoint (${others.join(", ")}), which the new card would describe too. Name another repository, or delete them there.`,
+    );
+  }
 }

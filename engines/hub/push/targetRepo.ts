@@ -1,6 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
 import { isRecord, parseRecord } from "../../../protocol/isRecord.ts";
-import { type BaseInfo, CARD_TAG } from "../../../protocol/push.ts";
+import { type BaseInfo, CARD_CHECKPOINT } from "../../../protocol/push.ts";
 import { type HubListing, parseListing } from "../hubListing.ts";
 import { datasetName, parseHubName } from "../hubName.ts";
 import type { HubRequest } from "../hubRequest.ts";
@@ -17,8 +17,8 @@ export interface TargetRepo {
 /** A repository's newest commit. */
 export interface ExistingRepo extends HubListing {
   isPrivate: boolean;
-  /** Whether its README.md, if any, is one of Kit's cards. */
-  isOurs: boolean;
+  /** The checkpoint that its README.md describes; undefined if that isn't one of Kit's cards. */
+  checkpoint: unknown;
 }
 
 /**
@@ -70,10 +70,9 @@ async function readTarget(
   if (response.status === 404) return undefined;
   const info = parseRecord(await response.text());
   const { cardData } = info;
-  const tags = isRecord(cardData) ? cardData["tags"] : undefined;
-  const isOurs = Array.isArray(tags) && tags.includes(CARD_TAG);
+  const checkpoint = isRecord(cardData) ? cardData[CARD_CHECKPOINT] : undefined;
   const isPrivateNow = info["private"] === true;
-  const existing = { ...parseListing(info, request), isPrivate: isPrivateNow, isOurs };
+  const existing = { ...parseListing(info, request), isPrivate: isPrivateNow, checkpoint };
   if (isPrivate && !existing.isPrivate) {
     throw new KitError(
       "HUB_REFUSED",

@@ -1,8 +1,9 @@
 import { openAsBlob } from "node:fs";
+import { KitError } from "../../../protocol/error.ts";
 import { isRecord, parseRecord } from "../../../protocol/isRecord.ts";
 import { unexpectedResponse } from "../hubListing.ts";
 import type { HubRequest } from "../hubRequest.ts";
-import { send } from "./hubApi.ts";
+import { refusal, send } from "./hubApi.ts";
 
 /** A file to push, with its hash. */
 export interface LargeFile {
@@ -43,12 +44,12 @@ export async function uploadLarge(
   const listed: unknown[] = Array.isArray(objects) ? objects : [];
   for (const file of files) {
     const object = listed.find((one) => isRecord(one) && one["oid"] === file.sha256);
-    const { actions, error } = isRecord(object) ? object : { error: { message: "nothing" } };
+    if (!isRecord(object))
+      throw unexpectedResponse(request, "answered nothing for a file to upload");
+    const { actions, error } = object;
     if (isRecord(error)) {
-      throw unexpectedResponse(
-        request,
-        `answered ${String(error["message"])} for a file to upload`,
-      );
+      const { code, message } = error;
+      throw new KitError("HUB_REFUSED", refusal(code, String(message), request));
     }
     if (isRecord(actions)) await uploadFile(file, actions, request, onBytes);
     else onBytes(file.size);

@@ -18,13 +18,20 @@ const log = (step: number, loss: number, evalLoss?: number) => ({
 });
 
 /** The card of step 3, whose job goes on to step 4. */
-function cardOf({ config = {}, job = {}, model = {}, repo = "ada/tiny" } = {}): string {
+function cardOf({
+  config = {},
+  job = {},
+  model = {},
+  repo = "ada/tiny",
+  system = "",
+} = {}): string {
   const curve = [log(1, 4), log(2, 3, 2), log(3, 1), at(3, { loss: 1e-7 }), log(4, 0.5)];
   return modelCard({
     ...{ repo, step: 3, figures: figuresUpTo(curve as never, 3) },
     job: { name: "tiny", data: { rows: 1, evalRows: 1 }, ...job },
     config: { engine: { name: "embedded" }, model: "org/base", dataset: DATASET, ...config },
     model: { ...MODEL, ...model },
+    system,
   } as unknown as CardFacts);
 }
 
@@ -50,6 +57,16 @@ test.each([
     "| training | 1 | – | local files |",
   ],
   ["how to run it", {}, 'npx kit infer ada/tiny "…"'],
+  [
+    "the system message of all rows for a shell, in a longer fence than its own",
+    { model: { kind: "gguf", file: "a.gguf" }, system: "It's\n```" },
+    "````sh\nllama-cli --hf-repo ada/tiny --hf-file a.gguf --jinja --temp 0 -sys 'It'\\''s\n```'\n",
+  ],
+  [
+    "the system message of all rows for kit infer",
+    { system: "It's" },
+    'kit infer ada/tiny --jsonl <<\'END\'\n{"messages": [{"role": "system", "content": "It\'s"}, {',
+  ],
   ["a download for a name like a file's", { repo: "ada/step-3" }, "hf download ada/step-3 --local"],
 ])("a card has %s", (_, facts, text) => {
   const card = cardOf(facts);

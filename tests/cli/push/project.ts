@@ -18,9 +18,12 @@ const SHAPE = dimensionsOf({
   ...{ layers: 1, heads: 2, width: 32, intermediateSize: 32, context: 256 },
   ...{ vocabulary: STYLE.size, tied: true },
 });
-const ROWS = Array.from({ length: 12 }, (_, row) =>
-  JSON.stringify({ prompt: `${SECRET} ${row}`, completion: `${row}` }),
-).join("\n");
+/** A system message that all rows on the hub share. */
+export const SYSTEM = "It's `a` digit.";
+const rows = (about: object) =>
+  Array.from({ length: 12 }, (_, row) =>
+    JSON.stringify({ ...about, prompt: `${SECRET} ${row}`, completion: `${row}` }),
+  ).join("\n");
 
 export const ADAPTER = `model: "${BASE}", lora: { r: 2 }, evalSplit: 0.25, evalSteps: 2,
   evaluate: { metrics: { exactMatch }, rows: 2, maxTokens: 4 },`;
@@ -37,14 +40,14 @@ export async function createPushProject(options: string, onHub = false): Promise
   const dataset = `dataset: { type: "hub", name: "${DATASET}", revision: "main" },`;
   const before = 'import { exactMatch } from "kit/metrics";\nvoid exactMatch;';
   const source = tinySource({ name: "tiny", options: onHub ? options + dataset : options, before });
-  const project = createTinyProject(source, { "data.jsonl": ROWS });
+  const project = createTinyProject(source, { "data.jsonl": rows({}) });
   const base = join(project, "base");
   mkdirSync(base);
   saveModel(base, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
   writeTokenizer(base, STYLE);
   writeFileSync(join(base, "README.md"), "---\nlicense: apache-2.0\n---\n");
-  const rows = { "data.jsonl": ROWS };
-  const hub = await startHub({ [BASE]: { files: base }, [`datasets/${DATASET}`]: { files: rows } });
+  const files = { "data.jsonl": rows({ system: SYSTEM }) };
+  const hub = await startHub({ [BASE]: { files: base }, [`datasets/${DATASET}`]: { files } });
   onTestFinished(hub.close);
   const env = { HF_ENDPOINT: hub.endpoint, HF_HOME: join(project, "hf"), HF_TOKEN: TOKEN };
   const { code, stderr } = await runKit(project, ["start"], env);

@@ -1,13 +1,15 @@
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createTinyProject, runKit } from "../../kit.ts";
+import { STARTED, createJob } from "../../jobs.ts";
+import { createTinyProject, runKit, startKit } from "../../kit.ts";
 import {
   type PushProject,
   ADAPTER,
   BASE,
   DATASET,
   SECRET,
+  SYSTEM,
   TOKEN,
   createPushProject,
   download,
@@ -96,6 +98,17 @@ test("kit push uploads an adapter with a card in one commit, and nothing else of
 
   await download(hub, "ada/tiny", join(project, "pulled"));
   expect(await answerOf(pushed, "./pulled")).toBe(await answerOf(pushed, "latest"));
+
+  expect(text).toContain(`messages = [{"role": "system", "content": ${JSON.stringify(SYSTEM)}}, {`);
+  hub.restrict(BASE, { gatedTo: [TOKEN] });
+  hub.restrict(`datasets/${DATASET}`, { privateTo: [TOKEN] });
+  const hidden = await push("ada/hidden");
+  expect(hidden.stdout).toContain(
+    "warning: org/base is gated. Its terms also apply to what you push.\n",
+  );
+  const hiddenCard = String((await filesOf(hub, "ada/hidden")).get("README.md"));
+  for (const secret of [SYSTEM, DATASET]) expect(hiddenCard).not.toContain(secret);
+  expect(hiddenCard).toContain('messages = [{"role": "system", "content": "…"}, {"role": "user"');
 });
 
 test("an adapter whose base is not on the hub is pushed as a whole model, or as GGUF files; other weights don't mix", async () => {
@@ -120,6 +133,13 @@ test("an adapter whose base is not on the hub is pushed as a whole model, or as 
 
   await push("ada/files", "--format", "gguf");
   await push("ada/files", "--format", "gguf", "--type", "q8_0");
+  const [job = ""] = readdirSync(join(project, ".kit/jobs"));
+  const earlier = await push("ada/files", `.kit/jobs/${job}/artifacts/step-2`, "--format", "gguf");
+  expect(earlier).toMatchObject({
+    code: 1,
+    stderr:
+      "kit: ada/files has files of another checkpoint (tiny-q8_0.gguf), which the new card would describe too. Name another repository, or delete them there.\n",
+  });
   await download(hub, "ada/files", join(project, "pulled"));
   expect(readdirSync(join(project, "pulled")).toSorted()).toEqual([
     ...[".gitattributes", "README.md", "tiny-q8_0.gguf", "tiny.gguf"],
@@ -129,6 +149,16 @@ test("an adapter whose base is not on the hub is pushed as a whole model, or as 
   expect(mixed).toMatchObject({
     code: 1,
     stderr: "kit: ada/files has another kind of model (tiny.gguf). Name another repository.\n",
+  });
+});
+
+test("Ctrl-C before the commit says that nothing was pushed", async () => {
+  const { project, hub, env } = await createPushProject("");
+  const { child, ended } = startKit(project, ["push", "ada/tiny"], env);
+  hub.intercept = ({ path }) => path.includes("/preupload/") && child.kill("SIGINT");
+  expect(await ended).toMatchObject({
+    code: 130,
+    stderr: "Interrupted: nothing was pushed.\n",
   });
 });
 
@@ -146,4 +176,10 @@ test("a wrong command line is refused before the hub is asked", async () => {
       stderr: expect.stringContaining(sentence!) as string,
     });
   }
+  const { job, directory } = createJob(project, "tiny", [STARTED]);
+  mkdirSync(join(directory, "artifacts/step-2"), { recursive: true });
+  expect(await runKit(project, ["push", "ada/tiny"])).toMatchObject({
+    code: 2,
+    stderr: `kit: Job ${job.id} is running. Wait for its end, or name one of its checkpoints: npx kit push ada/tiny .kit/jobs/${job.id}/artifacts/step-2\n`,
+  });
 });

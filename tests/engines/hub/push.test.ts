@@ -4,24 +4,26 @@ import { expect, onTestFinished, test } from "vitest";
 import { type HubSettings, hubSettings } from "../../../engines/hub/hubSettings.ts";
 import { pushFiles } from "../../../engines/hub/push/pushFiles.ts";
 import { openTarget } from "../../../engines/hub/push/targetRepo.ts";
+import { sha256 } from "../../hub/answers.ts";
 import { type Hub, type HubRequest, startHub } from "../../hub/server.ts";
 import { PART_BYTES } from "../../hub/writes.ts";
 import { createProject } from "../../project.ts";
 
 const REPO = "ada/tiny";
 
+const CONTENTS = {
+  "README.md": '---\nkit_checkpoint: "1/step-4"\n---\n# Tiny\n',
+  "model.safetensors": Buffer.alloc(2.5 * PART_BYTES, "weights"),
+  "tokenizer.model": Buffer.alloc(PART_BYTES, "tokens"),
+};
+
 /** A hub, and a push of three files to it. */
 async function createPushing() {
   const hub = await startHub();
   onTestFinished(hub.close);
   const folder = createProject();
-  const contents = {
-    "README.md": '---\ntags: ["kit"]\n---\n# Tiny\n',
-    "model.safetensors": Buffer.alloc(2.5 * PART_BYTES, "weights"),
-    "tokenizer.model": Buffer.alloc(PART_BYTES, "tokens"),
-  };
   const paths = Object.fromEntries(
-    Object.entries(contents).map(([name, content]) => {
+    Object.entries(CONTENTS).map(([name, content]) => {
       writeFileSync(join(folder, name), content);
       return [name, join(folder, name)];
     }),
@@ -30,13 +32,14 @@ async function createPushing() {
     ...hubSettings({ HF_HOME: folder, HF_ENDPOINT: hub.endpoint }),
     token: "hf_w",
   };
-  const { signal } = new AbortController();
+  const abort = new AbortController();
   return {
     hub,
-    contents,
+    abort,
     push: async (changes: Partial<HubSettings> = {}, repo = REPO, isPrivate = true) => {
-      const target = await openTarget(repo, isPrivate, { ...settings, ...changes }, signal);
-      return pushFiles(target, paths, { isPrivate, title: "Tiny", onNote: () => {} });
+      const target = await openTarget(repo, isPrivate, { ...settings, ...changes }, abort.signal);
+      const about = { title: "Tiny", checkpoint: "1/step-4", onNote: () => {} };
+      return pushFiles(target, paths, { isPrivate, ...about });
     },
   };
 }
@@ -76,10 +79,10 @@ test("a private push to a public repository is refused before anything is sent",
 });
 
 test("files of another model that this one lacks are removed", async () => {
-  const { hub, push, contents } = await createPushing();
+  const { hub, push } = await createPushing();
   const { commit } = await push();
   hub.commit(REPO, {
-    ...contents,
+    ...CONTENTS,
     "chat_template.jinja": "old",
     "config.json": "{}",
     LICENSE: "MIT",
@@ -102,7 +105,7 @@ test("a README.md that Kit didn't write is never replaced", async () => {
 test("a broken connection is tried again", async () => {
   const { hub, push } = await createPushing();
   breakConnections(hub, (request) => isStored(request) && request.path.includes("/2?"), 2);
-  await expect(push()).resolves.toMatchObject({ bytes: 3.5 * PART_BYTES + 29 });
+  await expect(push()).resolves.toMatchObject({ bytes: 3.5 * PART_BYTES + 42 });
 });
 
 test("after a lost connection nothing is committed, and the next push sends what is missing", async () => {
@@ -122,6 +125,20 @@ test("after a lost connection nothing is committed, and the next push sends what
   expect(hub.requests.filter(isCommit)).toHaveLength(1);
 });
 
+test.each([
+  ["before the commit commits nothing", "/preupload/", false],
+  ["during the commit comes too late", "/commit/", true],
+])("an abort %s", async (_, at, isPushed) => {
+  const { hub, push, abort } = await createPushing();
+  hub.intercept = ({ path }) => {
+    if (path.includes(at)) abort.abort();
+    return false;
+  };
+  if (isPushed) expect(await push()).toMatchObject({ commit: hub.head(REPO) });
+  else await expect(push()).rejects.toThrow("aborted");
+  expect(hub.requests.filter(isCommit)).toHaveLength(isPushed ? 1 : 0);
+});
+
 test("a commit by somebody else since is not overwritten", async () => {
   const { hub, push } = await createPushing();
   await push();
@@ -134,6 +151,23 @@ test("a commit by somebody else since is not overwritten", async () => {
     "Somebody else committed to ada/tiny meanwhile (A commit has happened since). Run the command again.",
   );
 });
+
+test.each([
+  ["/create", "ada/tiny has another kind of model (tiny.gguf). Name another repository."],
+  ["/preupload/", "Somebody else committed to ada/tiny meanwhile (A commit has happened since)"],
+])(
+  "of two first pushes, one at %s is refused once the other has committed",
+  async (at, sentence) => {
+    const { hub, push } = await createPushing();
+    let commit = "";
+    hub.intercept = ({ path }) => {
+      if (path.includes(at)) commit = hub.commit(REPO, { "tiny.gguf": "GGUF" });
+      return false;
+    };
+    await expect(push({}, REPO, false)).rejects.toThrow(sentence);
+    expect(hub.head(REPO)).toBe(commit);
+  },
+);
 
 test.each([
   ["an invalid name", {}, "tiny", '"tiny" is not a valid repository. Write org/name, or your user'],
@@ -151,28 +185,48 @@ test.each([
   expect(hub.requests.filter(({ method }) => method !== "GET")).toEqual([]);
 });
 
+const FULL = {
+  oid: sha256(CONTENTS["model.safetensors"]),
+  error: { code: 413, message: "No room" },
+};
+
 test.each([
-  [403, "No room", "ENDPOINT doesn't let this token write to ada/tiny (No room). Set HF_TOKEN to"],
-  [413, "Too large", "ENDPOINT has no room for ada/tiny (Too large). Free storage there, or push"],
   [
-    400,
-    "Invalid card",
-    "ENDPOINT refused to take ada/tiny (Invalid card). Check the name and your",
+    "/create",
+    403,
+    { error: "No room" },
+    "HUB doesn't let this token write to ada/tiny (No room). ",
   ],
   [
-    503,
-    "Maintenance",
-    "HOST could not take ada/tiny (Maintenance). Check the network, and run the",
+    "/create",
+    413,
+    { error: "Too large" },
+    "HUB has no room for ada/tiny (Too large). Free storage",
   ],
-])("status %i is one sentence, and nothing is uploaded", async (status, error, sentence) => {
-  const { hub, push } = await createPushing();
-  hub.intercept = ({ path }, response) => {
-    if (!path.endsWith("/create")) return false;
-    response.writeHead(status).end(JSON.stringify({ error }));
-    return true;
-  };
-  const { host } = new URL(hub.endpoint);
-  const message = sentence.replace("ENDPOINT", hub.endpoint).replace("HOST", host);
-  await expect(push()).rejects.toThrow(message);
-  expect(hub.requests.filter((request) => isStored(request) || isCommit(request))).toEqual([]);
-});
+  ["/create", 400, { error: "No" }, "HUB refused to take ada/tiny (No). Check the name and your"],
+  ["/create", 503, { error: "Off" }, "HOST could not take ada/tiny (Off). Check the network, and"],
+  ["/batch", 422, { message: "Bad." }, "HUB refused to take ada/tiny (Bad). Check the name"],
+  ["/batch", 200, { objects: [FULL] }, "HUB has no room for ada/tiny (No room). Free storage"],
+  ["/batch", 200, { objects: [] }, "HUB answered nothing for a file to upload. Check HF_ENDPOINT"],
+  ["-yaml", 400, { errors: [{ message: "a" }, { message: "b" }] }, "ada/tiny (a; b). Check the"],
+  [
+    "/upload/",
+    403,
+    "<Error><Message>Request has expired</Message></Error>",
+    "refused a file of ada/tiny (Request has expired). Its link may have expired: run the command",
+  ],
+])(
+  "at %s, status %i is one sentence, and nothing is committed",
+  async (at, status, body, words) => {
+    const { hub, push } = await createPushing();
+    hub.intercept = ({ path }, response) => {
+      if (!path.includes(at)) return false;
+      response.writeHead(status).end(typeof body === "string" ? body : JSON.stringify(body));
+      return true;
+    };
+    const { host } = new URL(hub.endpoint);
+    const sentence = words.replace("HUB", hub.endpoint).replace("HOST", host);
+    await expect(push()).rejects.toThrow(sentence);
+    expect(hub.requests.filter(isCommit)).toEqual([]);
+  },
+);
