@@ -1,6 +1,6 @@
 import { type Browser, type CDPSession, type Page, chromium } from "playwright-core";
 import { CHROMIUM, CHROMIUM_ARGS } from "./chromium.ts";
-import type { Scope } from "./scope.ts";
+import { type Scope, deferToEnd } from "./scope.ts";
 
 /** A Chromium page, and its measurements. */
 export interface MeasuredPage {
@@ -32,7 +32,10 @@ function launch(): Promise<Browser> {
     args: CHROMIUM_ARGS,
   });
   const forget = () => (browser = undefined);
-  launched.then((running) => running.once("disconnected", forget), forget);
+  launched.then((running) => {
+    running.once("disconnected", forget);
+    deferToEnd(() => running.close());
+  }, forget);
   return launched;
 }
 
@@ -43,11 +46,6 @@ export async function openPage({ defer }: Scope): Promise<MeasuredPage> {
   const page = await context.newPage();
   await page.addInitScript(WATCH);
   return watch(page, await context.newCDPSession(page));
-}
-
-/** Closes the Chromium of all pages. */
-export async function closeBrowser(): Promise<void> {
-  await (await browser)?.close();
 }
 
 async function watch(page: Page, session: CDPSession): Promise<MeasuredPage> {

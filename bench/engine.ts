@@ -14,7 +14,6 @@ import { resolveModel } from "../engines/families/modelSource.ts";
 import { randomWeights } from "../engines/families/randomWeights.ts";
 import { type TensorSource, inMemoryTensors } from "../engines/modelFiles/tensors.ts";
 import type { Weights } from "../engines/modelFiles/weights.ts";
-import { sft } from "../engines/objectives/sft.ts";
 import { BYTES } from "../engines/tokens/byteTokens.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
 import { ROOT } from "./paths.ts";
@@ -92,8 +91,10 @@ export function createTeam(
 
 /** Runs a step up to the update. @returns the mean loss of the learned tokens, in nats */
 export function backpropagate(learner: learner.Learner, batch: readonly Example[]): number {
-  const units = batch.reduce((sum, example) => sum + sft.unitsOf(example), 0);
-  const loss = learner.backpropagate(batch, 1 / units, false);
+  let count = 0;
+  for (const { learned } of batch.flatMap(({ sequences }) => sequences))
+    for (const one of learned) count += one;
+  const loss = learner.backpropagate(batch, 1 / count, false);
   learner.gradNorm();
   return loss;
 }

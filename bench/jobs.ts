@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { checkOptions } from "../sdk/options.ts";
-import type { Scope } from "./scope.ts";
+import { type Scope, deferToEnd } from "./scope.ts";
 
 const NAME = "date-normalizer";
 const { config: CONFIG } = checkOptions({
@@ -104,16 +104,15 @@ export function fillWithJobs(scope: Scope, project: string, count: number): stri
 }
 
 function keepSpare(folder: string, count: number): void {
-  spareRoot ??= mkdtempSync(join(tmpdir(), "kit-bench-"));
+  if (spareRoot === undefined) {
+    const root = mkdtempSync(join(tmpdir(), "kit-bench-"));
+    deferToEnd(() => rmSync(root, { recursive: true }));
+    spareRoot = root;
+  }
   const kept = spare.get(count) ?? [];
   const path = join(spareRoot, `${count}-${kept.length}`);
   renameSync(folder, path);
   spare.set(count, [...kept, path]);
-}
-
-/** Call after the last row. */
-export function removeSpareJobs(): void {
-  if (spareRoot) rmSync(spareRoot, { recursive: true });
 }
 
 /** Creates one job, and copies its files under other ids. */

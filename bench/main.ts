@@ -2,16 +2,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { closeBrowser } from "./browser.ts";
-import { assertGpu } from "./gpu.ts";
-import { removeSpareJobs } from "./jobs.ts";
+import { torchDevice } from "./gpu.ts";
 import { describeMachine, load } from "./machine.ts";
 import { ROOT } from "./paths.ts";
 import type { Row, Size } from "./row.ts";
-import { ROWS } from "./rows.ts";
 import { gpu } from "./rows/gpu.ts";
-import { webgpu } from "./rows/webgpu.ts";
-import { inScope } from "./scope.ts";
+import { inScope, releaseShared } from "./scope.ts";
 import { type Outcome, formatTable } from "./table.ts";
 
 /** A slower row hangs; some start PyTorch eight times. */
@@ -31,24 +27,18 @@ const { values } = parseArgs({
 const size: Size = values.tiny ? "tiny" : values.quick ? "quick" : "full";
 if (values.gpu) {
   try {
-    assertGpu();
+    torchDevice();
   } catch (error) {
     console.error(`kit: ${(error as Error).message}`);
     process.exit(1);
   }
 }
-const numbers = values.rows?.split(",").map(Number);
-/** Rows that need a GPU run only if named. */
-const chosen = values.rows === "webgpu" ? [webgpu] : values.gpu ? [gpu] : ROWS;
-const rows = chosen.filter(
-  ({ number }) => chosen[0] === webgpu || (numbers?.includes(number) ?? true),
-);
+const rows = await chooseRows();
 
 const start = performance.now();
 const loadBefore = load();
 const outcomes = await measureAll(rows);
-await closeBrowser();
-removeSpareJobs();
+await releaseShared();
 
 const report = [
   `Sizes: ${size}. It took ${secondsSince(start)} s.`,
@@ -63,6 +53,20 @@ if (values.write) {
 }
 // Exit even if a failed row has left a handle open.
 process.exit(outcomes.some(({ error }) => error !== undefined) ? 1 : 0);
+
+/** Rows that need a GPU run only if named. They import no package but theirs, which may be all that its machine has. */
+async function chooseRows(): Promise<Row[]> {
+  if (values.rows === "webgpu") return (await import("./rows/webgpu.ts")).webgpuRows(size);
+  const rows = values.gpu ? [gpu] : (await import("./rows.ts")).ROWS;
+  const known = new Set(rows.map(({ number }) => String(number)));
+  const named = new Set(values.rows?.split(",").map((name) => name.trim()) ?? known);
+  const [unknown] = [...named].filter((name) => !known.has(name));
+  if (unknown === undefined) return rows.filter(({ number }) => named.has(String(number)));
+  console.error(
+    `kit: There is no row "${unknown}". Name some of ${[...known].join(",")}, or webgpu alone.`,
+  );
+  process.exit(2);
+}
 
 /** Measures concurrently; outcomes are in the order of the rows. */
 async function measureAll(rows: Row[]): Promise<Outcome[]> {

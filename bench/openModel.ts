@@ -4,12 +4,11 @@ import { adapterFiles, openCheckpoint, saveModel } from "../engines/checkpoint/c
 import { writeDirectory } from "../engines/checkpoint/directory.ts";
 import { createRandom } from "../engines/dataset/random.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
-import { type Dimensions, dimensionsOf } from "../engines/families/dimensions.ts";
-import { PROJECTIONS } from "../engines/families/projections.ts";
+import type { Dimensions } from "../engines/families/dimensions.ts";
 import { weightShapes } from "../engines/families/tensorShapes.ts";
 import { randomAdapter } from "../engines/lora/adapter.ts";
 import type { StoredWeights } from "../engines/modelFiles/weights.ts";
-import type { LoraConfig } from "../protocol/trainConfig.ts";
+import { OPEN_LORA, OPEN_SEED, OPEN_SHAPE, TINY_OPEN_SHAPE } from "./openShape.ts";
 import { REAL_WEIGHTS, ROOT } from "./paths.ts";
 import type { Scope } from "./scope.ts";
 
@@ -47,32 +46,6 @@ export function mixedLengths(count: number): number[] {
   );
 }
 
-/** As large as SmolLM2-135M. */
-export const OPEN_SHAPE = dimensionsOf({
-  layers: 30,
-  heads: 9,
-  kvHeads: 3,
-  width: 576,
-  intermediateSize: 1536,
-  vocabulary: 49_152,
-  // A row of 2,048 tokens has one more, for its last prediction.
-  context: 4096,
-});
-
-/** For the smallest sizes. */
-export const TINY_OPEN_SHAPE = dimensionsOf({
-  layers: 1,
-  heads: 4,
-  kvHeads: 2,
-  width: 16,
-  intermediateSize: 32,
-  vocabulary: 512,
-  context: 2048,
-});
-
-export const OPEN_LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
-
-export const OPEN_SEED = 1;
 const TOKENS = 32_768;
 const TEXTS = 8;
 

@@ -9,6 +9,9 @@ export const CLI = join(ROOT, "dist", "cli", "kit.js");
 /** The real SmolLM2-135M, if `npm run python` has made it. */
 export const REAL_WEIGHTS = join(ROOT, ".real-weights");
 
+/** Takes PyTorch's steps. */
+export const STEP_SCRIPT = join(ROOT, "bench", "python", "step.py");
+
 /** Path of a compiled program of `bench/programs/`. */
 export function program(name: string): string {
   return join(import.meta.dirname, "programs", `${name}.js`);

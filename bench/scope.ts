@@ -18,6 +18,18 @@ export interface Scope {
   start: (program: string, args: string[], input?: "pipe") => ChildProcess;
 }
 
+const sharedUndos: (() => unknown)[] = [];
+
+/** Registers a cleanup after the last row. */
+export function deferToEnd(undo: () => unknown): void {
+  sharedUndos.push(undo);
+}
+
+/** Call after the last row. */
+export async function releaseShared(): Promise<void> {
+  for (const undo of sharedUndos.reverse()) await undo();
+}
+
 /** Runs a row's work and cleans up, even if it fails or exceeds the limit. */
 export async function inScope<T>(
   size: Size,

@@ -5,8 +5,8 @@ import type { Scope } from "./scope.ts";
 
 /** A process that does some work for each line of its input. */
 export interface Worker<Answer> {
-  /** Requests work. @returns the parsed JSON of its next line */
-  ask: () => Promise<Answer>;
+  /** Requests work, by a line of JSON. @returns the parsed JSON of its next line */
+  ask: (request?: object) => Promise<Answer>;
   /** Peak memory in MB. */
   peak: () => number;
 }
@@ -20,9 +20,9 @@ export function startWorker<Answer>(scope: Scope, program: string, args: string[
   });
   // Rejects a pending request; at the end there is none.
   ended.catch(() => {});
-  async function ask() {
+  async function ask(request = {}) {
     const line = once(lines, "line") as Promise<[string]>;
-    stdin?.write("\n");
+    stdin?.write(`${JSON.stringify(request)}\n`);
     const [answer] = await Promise.race([line, ended]);
     return JSON.parse(answer) as Answer;
   }

@@ -31,7 +31,8 @@ import {
   limitsOf,
   planTraining,
 } from "../engine.ts";
-import { type OpenModelSizes, LEARNED_SHARE, OPEN_LORA, OPEN_SEED } from "../openModel.ts";
+import { type OpenModelSizes, LEARNED_SHARE } from "../openModel.ts";
+import { OPEN_LORA, OPEN_SEED } from "../openShape.ts";
 import { ROOT } from "../paths.ts";
 import { time } from "../statistics.ts";
 

@@ -1,16 +1,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Simd } from "../../engines/embedded/kernels/simd.ts";
-import { feedForwardWidth } from "../../engines/families/dimensions.ts";
-import { VOCABULARY } from "../../engines/tokens/byteTokens.ts";
 import { type StepSizes, shapeOf } from "../engine.ts";
 import { type Goal, ratioAtLeast } from "../goals.ts";
 import { newerNode } from "../newerNode.ts";
-import { ROOT, program } from "../paths.ts";
+import { ROOT, STEP_SCRIPT, program } from "../paths.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 import { shortest } from "../statistics.ts";
-import { type Stepper, startStepper } from "../worker.ts";
+import { type Stepper, startStepper, startWorker } from "../worker.ts";
 
 const NANO: StepSizes = { model: "kit/nano", rows: 32, length: 40 };
 const SMALL: StepSizes = { model: "kit/small", rows: 8, length: 96 };
@@ -92,9 +90,7 @@ function startOurs(scope: Scope, sizes: StepSizes): Stepper {
 }
 
 function startTorch(scope: Scope, { model, ...batch }: StepSizes): Stepper {
-  const { width, layers, heads, context } = shapeOf(model);
-  const hidden = feedForwardWidth(width);
-  const shape = { width, layers, heads, context, hidden, vocabulary: VOCABULARY };
-  const script = join(ROOT, "bench", "python", "step.py");
-  return startStepper(scope, PYTHON, [script, JSON.stringify({ ...shape, ...batch })]);
+  const { ask } = startWorker<{ ms: number }>(scope, PYTHON, [STEP_SCRIPT]);
+  const task = { ...batch, shape: shapeOf(model), steps: 1, device: "cpu", type: "float32" };
+  return async () => (await ask(task)).ms;
 }
