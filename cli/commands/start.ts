@@ -30,8 +30,6 @@ export const command = createCommand("start", {
   .action(async (entry, options) => {
     const { project: folder, resume = false, detach = false, planned: plannedJob } = options;
     const jsonLines = options.json && openJsonLines();
-    const slow = process.env.KIT_NODE_NOTE === "0" ? undefined : slowRuntime(process.versions);
-    if (slow !== undefined) printError(`kit: ${slow}`);
     const name = entry ?? DEFAULT_ENTRY;
     const explain = (code: number) => explainExit(name, code);
     const earlySignals = exitOnSignals(explain);
@@ -42,6 +40,7 @@ export const command = createCommand("start", {
       loadEntry(await ensureBundle(project, entry, lastNote.set), name, explain);
     // `kit serve --fine-tuning` has already created a planned job, which only has to begin.
     const trainer = plannedJob === undefined ? await load() : plannedTrainer(project, plannedJob);
+    sayIfSlow(trainer);
     if (detach) assertDetachable(trainer);
     if (resume) trainer[DRIVER].resume();
     if (jsonLines) trainer[DRIVER].observe(createJsonEvents(jsonLines.printValue));
@@ -52,6 +51,14 @@ export const command = createCommand("start", {
     // Exit even if the project's code has left something open.
     process.exit(lastExitCode(await jobRun.exitCode()));
   });
+
+/** Only the embedded engine trains in Node. */
+function sayIfSlow(trainer: DrivenTrainer): void {
+  const isInNode = trainer[DRIVER].prepared.engine.name === "embedded";
+  if (!isInNode || process.env.KIT_NODE_NOTE === "0") return;
+  const slow = slowRuntime(process.versions);
+  if (slow !== undefined) printError(`kit: ${slow}`);
+}
 
 /** A sentence printed just before training, or before the process exits without training. */
 function createLastNote() {

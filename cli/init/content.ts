@@ -24,15 +24,17 @@ const SHARED_FILES = [
 /** npm never packs a `.gitignore`, so the template stores it under another name. */
 const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
 
+/**
+ * Install scripts that nobody needs: esbuild's checks a binary, and webgpu's removes a mark of downloads by a browser.
+ * npm warns about one that is neither allowed nor denied, and pnpm fails.
+ */
+const ALLOW_SCRIPTS = { esbuild: false, webgpu: false };
+
 /** Files that make a folder a project of its own, independent of the folders above it. */
 const OWN_FILES: Partial<Record<PackageManager, Record<string, string>>> = {
-  // pnpm fails on an install script that is neither allowed nor denied.
-  pnpm: { "pnpm-workspace.yaml": "allowBuilds:\n  esbuild: false\n" },
+  pnpm: { "pnpm-workspace.yaml": "allowBuilds:\n  esbuild: false\n  webgpu: false\n" },
   yarn: { "yarn.lock": "" },
 };
-
-/** npm warns about undecided install scripts. esbuild works without its own, which checks a binary. */
-const ALLOW_SCRIPTS = { esbuild: false };
 
 export interface Values extends DetectedManager {
   /** The package's name. */

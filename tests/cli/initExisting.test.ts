@@ -49,7 +49,7 @@ it("adds what is missing, overwrites nothing and says both", async () => {
       .sort();
   expect(listOf("added to")).toEqual([
     ".gitignore (.kit/)",
-    "package.json (scripts.ui, scripts.train, dependencies.kit, devDependencies.@types/node, allowScripts.esbuild)",
+    "package.json (scripts.ui, scripts.train, dependencies.kit, devDependencies.@types/node, allowScripts.esbuild, allowScripts.webgpu)",
   ]);
   expect(listOf("left alone")).toEqual([
     "README.md",

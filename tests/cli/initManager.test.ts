@@ -62,8 +62,8 @@ it.each([
   expect(await nextSteps(project, AGENTS[manager])).toBe(`${manager} install && ${words}`);
 });
 
-it("lets pnpm install without judging esbuild's script, in a workspace file that has more too", async () => {
-  const judged = "allowBuilds:\n  esbuild: false\n";
+it("lets pnpm install without judging install scripts, in a workspace file that has more too", async () => {
+  const judged = "allowBuilds:\n  esbuild: false\n  webgpu: false\n";
   const created = createProject();
   await nextSteps(created, AGENTS.pnpm);
   expect(readFileSync(join(created, "pnpm-workspace.yaml"), "utf8")).toBe(judged);
@@ -82,7 +82,7 @@ it("lets pnpm install without judging esbuild's script, in a workspace file that
   expect(readFileSync(join(kept, "pnpm-workspace.yaml"), "utf8")).toBe(other);
 });
 
-it("lets npm install without a warning of esbuild's script, unless the project has judged it", async () => {
+it("lets npm install without a warning of install scripts, unless the project has judged it", async () => {
   const manifest = (project: string) =>
     JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as Record<string, unknown>;
   const root = createProject({
@@ -91,9 +91,9 @@ it("lets npm install without a warning of esbuild's script, unless the project h
     "member/package.json": "{}",
   });
   await nextSteps(root, AGENTS.npm, "demo");
-  expect(manifest(join(root, "demo")).allowScripts).toEqual({ esbuild: false });
+  expect(manifest(join(root, "demo")).allowScripts).toEqual({ esbuild: false, webgpu: false });
   await nextSteps(root, AGENTS.npm);
-  expect(manifest(root).allowScripts).toEqual({ "esbuild@0.28.2": true });
+  expect(manifest(root).allowScripts).toEqual({ "esbuild@0.28.2": true, webgpu: false });
   await nextSteps(root, AGENTS.npm, "member");
   expect(manifest(join(root, "member")).allowScripts).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { oldRuntime, slowRuntime } from "../../cli/runtime.ts";
-import { CLI, createTinyProject, runKit } from "../kit.ts";
+import { CLI, createTinyProject, runKit, tinySource } from "../kit.ts";
 import { ROOT } from "../packed.ts";
 
 test.each([
@@ -33,14 +33,24 @@ test("an older Node prints one sentence, though it can't load the rest", () => {
   expect(engines.node).toBe(">=20.19.0");
 });
 
-test("kit start says once what a newer Node would bring, on stderr", async () => {
-  const note = slowRuntime({ node: "20.20.2" });
-  expect(note).toMatch(/^Node 20\.20\.2 is past its end of life, and trains at half the speed/);
-  expect(slowRuntime({ node: "22.0.0" })).toBeUndefined();
-  expect(slowRuntime({ node: "20.0.0", bun: "1.4.0" })).toBeUndefined();
-  const expected = slowRuntime(process.versions);
-  const env = { KIT_NODE_NOTE: undefined };
-  const { code, stderr } = await runKit(createTinyProject(), ["start"], env);
-  expect(code).toBe(0);
-  expect(stderr).toBe(expected === undefined ? "" : `kit: ${expected}\n`);
-});
+test.each([
+  ["", 0, 1],
+  // No machine has this GPU.
+  [`engine: webgpu({ adapter: "Voodoo" }),`, 1, 0],
+])(
+  "kit start says once what a newer Node would bring the embedded engine: %s",
+  async (options, code, count) => {
+    const note = slowRuntime({ node: "20.20.2" });
+    expect(note).toMatch(/^Node 20\.20\.2 is past its end of life, and trains at half the speed/);
+    expect(slowRuntime({ node: "22.0.0" })).toBeUndefined();
+    expect(slowRuntime({ node: "20.0.0", bun: "1.4.0" })).toBeUndefined();
+    const source = tinySource({ options, before: `import { webgpu } from "kit/engines";` });
+    const started = await runKit(createTinyProject(source), ["start"], {
+      KIT_NODE_NOTE: undefined,
+    });
+    const expected = slowRuntime(process.versions);
+    expect(started.code).toBe(code);
+    const lines = started.stderr.split("\n").filter((line) => line === `kit: ${expected}`);
+    expect(lines).toHaveLength(expected === undefined ? 0 : count);
+  },
+);
