@@ -173,10 +173,20 @@ describe("kit serve", () => {
     expect(hub.requests).toHaveLength(asked);
   });
 
-  it("answers with the engine that trained the job, one request at a time", async () => {
-    const serve = await startServe(createEngineProject(), ["20260101"]);
+  it("answers with the engine that trained the job, one request at a time; what it prints is no JSON line", async () => {
+    const before = `import { Worker } from "node:worker_threads";
+console.log("loaded"); await new Promise((go) => new Worker("console.log(1)", { eval: true }).on("exit", go));`;
+    const serve = await startServe(createEngineProject(before), ["20260101", "--json"]);
     const said = await Promise.all(Array.from({ length: 5 }, () => sayTo(serve, {})));
     expect(said.map(({ text }) => text)).toEqual(Array.from({ length: 5 }, () => "open: 1"));
+    await serve.printed(/("event":"request"[^]*){5}/);
+    serve.child.kill("SIGTERM");
+    const { stdout, stderr } = await serve.ended;
+    const lines = stdout.trimEnd().split("\n");
+    const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
+    const requests = Array.from({ length: 5 }, () => "request");
+    expect(events).toEqual(["listening", "ready", ...requests, "closing"]);
+    expect(stderr).toMatch(/^loaded\n1\n(open: \d\n){5}$/);
   });
 });
 
@@ -193,6 +203,7 @@ function createEngineProject(before = ""): string {
         load: async () => ({
           infer: async () => {
             const text = "open: " + ++open;
+            process.stdout.write(text + "\\n");
             await new Promise((resolve) => setTimeout(resolve, 20));
             open--;
             return { text, finishReason: "stop", promptTokens: 1, tokens: 1 };
