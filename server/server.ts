@@ -12,7 +12,7 @@ import { type ListenOptions, listen } from "./http/listen.ts";
 import { type ServerIdentity, sendError } from "./http/respond.ts";
 import { createRouter } from "./http/router.ts";
 import { createHttpServer } from "./http/server.ts";
-import { cancelJobOf } from "./jobs/killedJob.ts";
+import { cancelJobOf, requestCancelOf } from "./jobs/killedJob.ts";
 import { createManifestReader } from "./manifestReader.ts";
 import { ROUTE_TABLE } from "./routeTable.ts";
 import { withColour } from "./run/colour.ts";
@@ -87,6 +87,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     project,
     kit,
     graceMs,
+    requestEnd: (owner) => requestCancelOf(owner, jobs),
     onEnding,
     onGone,
     isFollowed,

@@ -1,5 +1,6 @@
 import { leaseOwner } from "../../disk/lease.ts";
 import { type Owner, isSameProcess, ownerState } from "../../disk/owner.ts";
+import { requestCancel } from "../../jobs/cancelRequest.ts";
 import { findNewest } from "../../jobs/log/read.ts";
 import { openLog } from "../../jobs/log/write.ts";
 import { leasePath } from "../../jobs/paths.ts";
@@ -8,14 +9,27 @@ import type { JobStore } from "../../jobs/store.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { isFinal } from "../../protocol/job.ts";
 
+/**
+ * Asks a process to cancel its jobs, for a system without signals. Remote ones keep running.
+ * @returns whether it has any
+ */
+export function requestCancelOf(owner: Owner, jobs: JobStore): boolean {
+  try {
+    const ids = localJobsOf(owner, jobs);
+    for (const id of ids) requestCancel(jobs.directoryOf(id));
+    return ids.length > 0;
+  } catch {
+    // Best effort: it is killed without a grace period.
+    return false;
+  }
+}
+
 /** Records the cancellation of a job whose owner was killed before it could. A remote job keeps running. */
 export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   // While it lives, only the owner may write the log.
   if (ownerState(owner) !== "gone") return;
   try {
-    for (const id of unfinishedJobsOf(owner, jobs)) {
-      if (!runsRemotely(jobs.directoryOf(id))) cancel(jobs.logPath(id));
-    }
+    for (const id of localJobsOf(owner, jobs)) cancel(jobs.logPath(id));
   } catch {
     // Best effort: the job then shows as failed.
   }
@@ -25,6 +39,10 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
 export function failureOf(owner: Owner, jobs: JobStore): string | undefined {
   const [id = ""] = unfinishedJobsOf(owner, jobs);
   return jobs.get(id)?.error;
+}
+
+function localJobsOf(owner: Owner, jobs: JobStore): string[] {
+  return unfinishedJobsOf(owner, jobs).filter((id) => !runsRemotely(jobs.directoryOf(id)));
 }
 
 /** The ids of the jobs that a process owns and whose logs do not record an end. */

@@ -7,7 +7,7 @@ import {
   ownerState,
   processExists,
 } from "../../disk/owner.ts";
-import { isTreeGone, signalTree } from "../../disk/processTree.ts";
+import { hasGroups, isTreeGone, signalTree } from "../../disk/processTree.ts";
 import type { OwnerObservation } from "../../jobs/ownerWatch.ts";
 import { type RunFields, environmentOfRun, readRun, recordEndOfRun } from "../../jobs/runLease.ts";
 import { withColour } from "./colour.ts";
@@ -86,20 +86,23 @@ interface EndRunOptions {
   graceMs: number;
   /** Aborts the grace period. */
   force: AbortSignal;
+  /** Asks a run to end where no signal does. Returns whether it might. */
+  requestEnd: (owner: Owner) => boolean;
   onGone: () => void;
 }
 
 /**
- * Sends SIGTERM, then SIGKILL after the grace period.
+ * Sends SIGTERM, or asks where there are no signals, then SIGKILL after the grace period.
  * @param onGone called once the run is gone, before the rest of its group
  */
 export async function endRun(
   { owner, hasEnded, pidNotReused: isItsPid }: RunProcess,
-  { graceMs, force, onGone }: EndRunOptions,
+  { graceMs, force, requestEnd, onGone }: EndRunOptions,
 ): Promise<void> {
   const signal = (name: "SIGTERM" | "SIGKILL") => isItsPid() && signalTree(owner, name);
-  signal("SIGTERM");
-  await waitUntil(() => hasEnded() || force.aborted, graceMs);
+  if (hasGroups()) signal("SIGTERM");
+  const mayEnd = hasGroups() || requestEnd(owner);
+  await waitUntil(() => hasEnded() || force.aborted, mayEnd ? graceMs : 0);
   // Also ends processes that the run left behind in its group.
   const isKilled = signal("SIGKILL");
   await waitUntil(hasEnded, KILL_MS);

@@ -50,6 +50,8 @@ export interface RunnerOptions {
   /** The `kit` command: a program and its first arguments. */
   kit: string[];
   graceMs?: number;
+  /** Asks a run to end where no signal does. Returns whether it might. */
+  requestEnd?: (owner: Owner) => boolean;
   /** Called when `close` begins to end a run. */
   onEnding?: () => void;
   /** Called once `close` has ended a run. */
@@ -64,6 +66,7 @@ export interface RunnerOptions {
 export function createRunner(options: RunnerOptions): Runner {
   const { project, kit, graceMs = GRACE_MS, onEnding, onGone } = options;
   const { isFollowed = () => false, endOfJob = () => undefined } = options;
+  const { requestEnd = () => false } = options;
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
@@ -149,6 +152,7 @@ export function createRunner(options: RunnerOptions): Runner {
       await endRun(runProcess, {
         graceMs,
         force: force.signal,
+        requestEnd,
         onGone() {
           // A killed run could not record its end itself.
           recordEndOfRun(project, id, "cancelled");

@@ -7,6 +7,7 @@ import { createJobStore } from "../../../jobs/store.ts";
 import { type JobsResponse } from "../../../protocol/http.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { createForeignJob } from "../../jobs.ts";
+import { ENDLESS, createTinyProject, tinySource } from "../../kit.ts";
 import { isRunning } from "../../process.ts";
 import { createProject } from "../../project.ts";
 import { parseFrames, readBody, standIn, startServer } from "../../uiServer.ts";
@@ -91,6 +92,18 @@ test.each([
   expect(pids.map(isRunning)).toEqual([isLeft, isLeft]);
   expect(readRun(project)?.status).toBe(status);
   expect(createJobStore(project).get(id)?.job.status).toBe(status ?? "running");
+});
+
+test("on Windows, closing lets a job end with its callbacks", async () => {
+  simulateWindows();
+  const options = `${ENDLESS} callbacks: { onCancelled: () => console.log("bye") },`;
+  const project = createTinyProject(tinySource({ options }));
+  const { close, url } = await startServer({ project, graceMs: 60_000 });
+  const body = readBody(await postTrain(url));
+  await body.until((text) => text.includes("step"));
+  await close();
+  expect(String(outputLog(project))).toContain("bye");
+  expect(readRun(project)?.status).toBe("cancelled");
 });
 
 test("closing while a run is being launched ends that run, and nothing else", async () => {
