@@ -1,4 +1,6 @@
-import nodePath, { join } from "node:path";
+import { join } from "node:path";
+
+export { pathInside } from "../disk/pathInside.ts";
 
 /** The folder of a project's jobs, each in a folder named by its id. */
 export function jobsPath(project: string): string {
@@ -13,11 +15,4 @@ export function logPath(directory: string): string {
 /** The path of a job's or a run's lease, whether or not it exists. */
 export function leasePath(directory: string): string {
   return join(directory, "lease.json");
-}
-
-/** A path relative to a folder that contains it; undefined elsewhere, such as on another drive of Windows. */
-export function pathInside(folder: string, path: string, system = nodePath): string | undefined {
-  const inside = system.relative(folder, path);
-  const leadsOut = /^\.\.(?:[\\/]|$)/.test(inside) || system.isAbsolute(inside);
-  return leadsOut ? undefined : inside;
 }

@@ -1,8 +1,10 @@
-import { dirname } from "node:path";
+import nodePath, { dirname } from "node:path";
 import { OTHERS_READ, makeDirectory, syncFolder, writeFileAtomically } from "../../disk/file.ts";
 import { readRecord } from "../../disk/json.ts";
+import { pathInside } from "../../disk/pathInside.ts";
 import { storedRecordPath } from "../../protocol/artifactPath.ts";
 import { isKitError } from "../../protocol/error.ts";
+import { isUrl } from "../../protocol/url.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import { type Cluster, isProjectAddress } from "./cluster.ts";
 import { type StoredCheckpoint, isStoredCheckpoint } from "./messages.ts";
@@ -54,7 +56,8 @@ export function joinStorage(storage: string, name: string): string {
 }
 
 /** Whether a path is in a storage: both are paths, or URLs with the same query. */
-export function isInStorage(storage: string, path: string): boolean {
+export function isInStorage(storage: string, path: string, system = nodePath): boolean {
+  if (!isUrl(storage) && !isUrl(path)) return Boolean(pathInside(storage, path, system));
   const [outer, inner] = [split(storage), split(path)];
   return inner.path.startsWith(`${outer.path}/`) && inner.query === outer.query;
 }

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix, win32 } from "node:path";
 import { expect, it } from "vitest";
 import {
   isInStorage,
@@ -32,6 +32,17 @@ it.each<[string, object]>([
   mkdirSync(artifacts, { recursive: true });
   writeFileSync(join(artifacts, "step-4.stored.json"), JSON.stringify(record));
   expect(readStoredRecord(join(artifacts, "step-4"))).toBeUndefined();
+});
+
+it.each([
+  ["/shared/runs/", "/shared/runs/1/step-4", posix, true],
+  ["/shared/runs", "/shared/runs/../other", posix, false],
+  ["Z:\\runs", "z:\\Runs\\1\\step-4", win32, true],
+  ["\\\\nas\\runs", "\\\\nas\\runs/1/step-4", win32, true],
+  ["Z:\\runs", "Z:\\runs-2\\1", win32, false],
+  ["Z:\\runs", "s3://bucket/runs", win32, false],
+])("tells whether storage %s has %s", (storage, path, system, isInside) => {
+  expect(isInStorage(storage, path, system)).toBe(isInside);
 });
 
 it("leaves the query of a storage's URL behind what lies under it", () => {
