@@ -2,13 +2,16 @@
 
 import hashlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from .masks import Tokens
+
+CHUNK = 1 << 18
+LEARNED_BIT = 30
 
 # A sequence's tokens, and which of them are learned.
 Arrays = tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]
@@ -67,8 +70,16 @@ class Examples:
 
     def fingerprint(self) -> str:
         """Changes with any token, its order, what is learned, and which answers are undesirable."""
-        undesirable = memoryview(array("q", sorted(self.undesirable)))
-        return digest_of(memoryview(self.ids), self.learned, memoryview(self.lengths), undesirable)
+        return digest_of(self._fingerprinted())
+
+    def _fingerprinted(self) -> Iterator[memoryview]:
+        """As engines/examples/examples.ts stores them."""
+        ids, learned = np.frombuffer(self.ids, np.intc), np.frombuffer(self.learned, np.bool_)
+        for start in range(0, len(ids), CHUNK):
+            part = slice(start, start + CHUNK)
+            yield (ids[part] | (learned[part].astype(np.intc) << LEARNED_BIT)).data
+        yield memoryview(self.lengths)
+        yield memoryview(array("i", sorted(self.undesirable)))
 
     def _append(self, tokens: Tokens) -> int:
         start = len(self.ids)
@@ -103,7 +114,7 @@ class Examples:
         return Tokens(list(self.ids[part]), learned)
 
 
-def digest_of(*parts: memoryview | bytes | bytearray) -> str:
+def digest_of(parts: Iterable[memoryview | bytes]) -> str:
     """16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
