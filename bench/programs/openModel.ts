@@ -89,8 +89,9 @@ function prefer() {
     const start = now();
     const reference = createReference(learner);
     const learning = { backend: learner, objective, reference, maxLength: length + 1 };
-    const { loss } = await backpropagateStep(learning, [pairs]);
+    const outcome = await backpropagateStep(learning, [pairs]);
     learner.update(++step, RATE);
+    const { loss } = await outcome();
     return { ms: now() - start, loss };
   });
 }

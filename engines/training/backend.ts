@@ -9,7 +9,17 @@ import type { Preparation } from "./preparation.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** Computes training steps. The loop awaits each call before the next. */
+/** A result, or a function that waits for it and is called once. */
+export type Late = number | (() => Promise<number>);
+
+export async function numberOf(late: Late): Promise<number> {
+  return typeof late === "number" ? late : late();
+}
+
+/**
+ * Computes training steps. The loop awaits each call before the next, but a step's late results only once it has called
+ * `update`, and then computes the next step meanwhile: a GPU needn't wait for the loop.
+ */
 export interface Backend {
   /** Log probabilities of the examples' learned tokens, in nats. */
   logProbs: (examples: readonly Example[], options: LogProbsOptions) => Awaitable<LogProbs>;
@@ -18,15 +28,15 @@ export interface Backend {
    * the examples into micro-batches.
    * @param weigh weight of every learned token, or a function called for each micro-batch in turn
    * @param accumulate whether to add to the previous gradients
-   * @returns the loss, in nats
+   * @returns the loss, in nats, if `weigh` is a number
    */
   backpropagate: (
     examples: readonly Example[],
     weigh: number | Weigh,
     accumulate: boolean,
-  ) => Awaitable<number>;
+  ) => Awaitable<Late>;
   /** The gradients' global L2 norm, before clipping. */
-  gradNorm: () => Awaitable<number>;
+  gradNorm: () => Awaitable<Late>;
   /** Updates the weights. @param step counted from 1 */
   update: (step: number, learningRate: number) => Awaitable<void>;
   /** Replaces the trained weights with a copy of `weights`. */
@@ -87,7 +97,7 @@ export const ADAMW = {
 } as const;
 
 /** Added to the norm before dividing, as in `torch.nn.utils.clip_grad_norm_`. */
-const CLIP_EPSILON = 1e-6;
+export const CLIP_EPSILON = 1e-6;
 
 /** The factor that clips gradients to a maximum norm. @param norm their current norm */
 export function clipScale(norm: number, maxGradNorm: number): number {

@@ -6,7 +6,7 @@ import {
   type ExampleLogProbs,
   addMeans,
 } from "../objectives/objective.ts";
-import type { Backend, LogProbs } from "./backend.ts";
+import { type Backend, type Late, type LogProbs, numberOf } from "./backend.ts";
 import { batchesOnce } from "./batches.ts";
 import type { Reference } from "./reference.ts";
 
@@ -26,20 +26,23 @@ export interface StepResult {
   metrics: Record<string, SumAndCount>;
 }
 
-/** Accumulates a step's gradients; doesn't update the weights. */
+/** Waits for a step's result. */
+export type StepOutcome = () => Promise<StepResult>;
+
+/** Accumulates a step's gradients; doesn't update the weights. @returns called once */
 export async function backpropagateStep(
   context: StepContext,
   batches: readonly (readonly Example[])[],
-): Promise<StepResult> {
+): Promise<StepOutcome> {
   const { backend, objective } = context;
   const units = unitsIn(objective, batches.flat());
   const metrics: Record<string, SumAndCount> = {};
   // Nothing to learn.
-  if (units === 0) return { loss: NaN, gradNorm: await backend.gradNorm(), metrics };
-  let loss = 0;
+  let loss = units === 0 ? NaN : 0;
+  const late: Late[] = [];
   for (const [i, examples] of batches.entries()) {
     if (objective.weight !== undefined) {
-      loss += await backend.backpropagate(examples, objective.weight / units, i > 0);
+      late.push(await backend.backpropagate(examples, objective.weight / units, i > 0));
       continue;
     }
     const { batch, reference } = await prepareBatch(context, examples);
@@ -57,7 +60,11 @@ export async function backpropagateStep(
     };
     await backend.backpropagate(examples, weigh, i > 0);
   }
-  return { loss, gradNorm: await backend.gradNorm(), metrics };
+  const norm = await backend.gradNorm();
+  return async () => {
+    const [gradNorm = NaN, ...losses] = await Promise.all([norm, ...late].map(numberOf));
+    return { loss: losses.reduce((sum, value) => sum + value, loss), gradNorm, metrics };
+  };
 }
 
 /** Loss and metrics of one batch, as sums, without gradients. */

@@ -29,7 +29,7 @@ import { baseOf, initialWeights } from "./startingPoint.ts";
 import {
   type EvaluationResult,
   type StepContext,
-  type StepResult,
+  type StepOutcome,
   backpropagateStep,
   evaluate,
 } from "./step.ts";
@@ -44,6 +44,12 @@ interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"
   planBackend: PlanBackend;
   /** Default: the config's. */
   objective?: Objective;
+}
+
+interface ComputedStep {
+  outcome: StepOutcome;
+  /** Predicted tokens. */
+  tokens: number;
 }
 
 /**
@@ -101,27 +107,41 @@ export async function train(
   const nextBatch = createBatchLoader(training.examples, config.batchSize, config.seed, skipped);
   let { tokens } = resumed;
   /** The next step, if it is computed but not applied yet. */
-  let nextStep: (StepResult & { tokens: number }) | undefined;
+  let nextStep: ComputedStep | undefined;
+  /** Settled once the results of all steps taken have come and are finite. */
+  let settled: Promise<void> = Promise.resolve();
 
-  async function computeStep() {
+  async function computeStep(): Promise<ComputedStep> {
     const batches = Array.from({ length: config.gradientAccumulationSteps }, nextBatch);
     const sequences = batches.flat().flatMap(({ sequences }) => sequences);
     const tokens = sequences.reduce((sum, sequence) => sum + predictedCount(sequence), 0);
-    return { ...(await backpropagateStep(context, batches)), tokens };
+    return { outcome: await backpropagateStep(context, batches), tokens };
   }
 
   async function takeStep(step: number, rate: number): Promise<void> {
-    const result = nextStep ?? (await computeStep());
+    const taken = nextStep ?? (await computeStep());
     nextStep = undefined;
-    assertFinite(step, result, peak);
     await backend.update(step, rate);
-    stepLog.add(result);
-    tokens += result.tokens;
+    const before = settled;
+    settled = settle(step, taken, before);
+    // Awaited later; until then, its failure must not count as unhandled.
+    settled.catch(() => {});
+
+    // A GPU computes this step meanwhile, and never has more than two to do.
+    await before;
+  }
+
+  async function settle(step: number, taken: ComputedStep, before: Promise<void>): Promise<void> {
+    const [result] = await Promise.all([taken.outcome(), before]);
+    assertFinite(step, result, peak);
+    stepLog.add({ ...result, tokens: taken.tokens });
+    tokens += taken.tokens;
   }
 
   /** Undefined if the step isn't evaluated. */
   async function evaluateAfter(step: number): Promise<EvaluationResult | undefined> {
     if (!evaluation || !isDue(step, config.evalSteps)) return undefined;
+    await settled;
     const result = await stepLog.withoutTiming(() =>
       evaluate(context, evaluation.examples, config.batchSize),
     );
@@ -135,9 +155,12 @@ export async function train(
 
   /** Saves the weights once the next step's loss is finite. That step isn't computed twice. */
   async function save(step: number): Promise<void> {
+    await settled;
     onNote?.(`saving step ${formatCount(step)}`);
-    nextStep = await computeStep();
-    assertFinite(Math.min(step + 1, steps), nextStep, peak);
+    const next = await computeStep();
+    const result = await next.outcome();
+    nextStep = { ...next, outcome: () => Promise.resolve(result) };
+    assertFinite(Math.min(step + 1, steps), result, peak);
     const weights = await backend.weights();
     assertFinite(step, { weights }, peak);
     const state = trainerState(config, logs, {
@@ -169,6 +192,7 @@ export async function train(
     const evaluated = await evaluateAfter(step);
     const isLogged = step <= FIRST_STEPS || isDue(step, config.loggingSteps);
     if (isLogged || evaluated) {
+      await settled;
       const log = stepLog.log({ step, learningRate: rate, epoch: epochsAt(step), evaluated });
       logs.push(log);
       onEvent({ event: "training.log", data: log });
@@ -186,7 +210,7 @@ function noOptimizer(checkpoint: string): string {
 }
 
 /** Results of a step that must be finite. */
-export interface StepOutcome {
+interface Figures {
   loss?: number;
   gradNorm?: number;
   weights?: Weights;
@@ -198,7 +222,7 @@ export interface StepOutcome {
  */
 export function assertFinite(
   step: number,
-  { loss = 0, gradNorm = 0, weights = {} }: StepOutcome,
+  { loss = 0, gradNorm = 0, weights = {} }: Figures,
   peak: number,
 ): void {
   const what = [

@@ -27,9 +27,12 @@ export interface Device {
   clear: (array: DeviceArray) => void;
   submit: () => void;
   /**
-   * Submits what is recorded, then reads arrays. Another read may begin before it ends.
+   * Records a copy of small arrays. More commands and copies may follow.
+   * @returns reads it once, and submits it if nothing has yet
    * @throws KitError `OUT_OF_MEMORY`, `WORKER_FAILED`
    */
+  copy: (slices: readonly Slice[]) => () => Promise<Float32Array[]>;
+  /** Submits what is recorded, and reads arrays of any size. @throws as `copy` */
   read: (slices: readonly Slice[]) => Promise<Float32Array[]>;
   /** Frees all memory. */
   destroy: () => void;
@@ -38,8 +41,8 @@ export interface Device {
 /** Limits that Kit uses, each as high as the adapter has it. */
 export const LIMITS = ["maxBufferSize", "maxStorageBufferBindingSize"];
 
-/** Bytes read at a time. */
-const STAGING_BYTES = 2 ** 26;
+/** Bytes read at a time, and of the smallest buffer for it, which all small reads share. */
+const [STAGING_BYTES, MIN_STAGING_BYTES] = [2 ** 26, 2 ** 16];
 const BATCH_BYTES = 16;
 
 export function createDevice(
@@ -86,10 +89,11 @@ export function createDevice(
     const found = free.findIndex(({ size }) => size >= bytes);
     if (found >= 0) return free.splice(found, 1)[0]!;
     for (const buffer of free.splice(0)) buffer.destroy();
-    return gpu.createBuffer({ size: bytes, usage: USAGE.mapRead | USAGE.copyTo });
+    const size = Math.max(bytes, MIN_STAGING_BYTES);
+    return gpu.createBuffer({ size, usage: USAGE.mapRead | USAGE.copyTo });
   }
 
-  async function readChunk(slices: readonly Slice[]): Promise<Float32Array[]> {
+  function copy(slices: readonly Slice[]): () => Promise<Float32Array[]> {
     const bytes = slices.reduce((sum, { words }) => sum + words * WORD_BYTES, 0);
     const commands = recorded();
     const to = takeStaging(bytes);
@@ -98,22 +102,29 @@ export function createDevice(
       commands.copyBufferToBuffer(bufferOf(array), from * WORD_BYTES, to, at, words * WORD_BYTES);
       at += words * WORD_BYTES;
     }
-    submit();
+    return async () => {
+      if (encoder === commands) submit();
+      const words = await readStaging(to, bytes);
+      let next = 0;
+      return slices.map((slice) => {
+        next += slice.words;
+        return words.subarray(next - slice.words, next);
+      });
+    };
+  }
+
+  async function readStaging(from: GpuBuffer, bytes: number): Promise<Float32Array> {
     try {
-      await to.mapAsync(MAP_READ, 0, bytes);
+      await from.mapAsync(MAP_READ, 0, bytes);
     } catch (cause) {
       await errors.assertNone();
       throw lostError("it stopped answering", cause);
     }
-    const words = new Float32Array(to.getMappedRange(0, bytes).slice(0));
-    to.unmap();
-    free.push(to);
+    const words = new Float32Array(from.getMappedRange(0, bytes).slice(0));
+    from.unmap();
+    free.push(from);
     await errors.assertNone();
-    let next = 0;
-    return slices.map((slice) => {
-      next += slice.words;
-      return words.subarray(next - slice.words, next);
-    });
+    return words;
   }
 
   return {
@@ -151,9 +162,10 @@ export function createDevice(
     run,
     clear: (array) => recorded().clearBuffer(bufferOf(array)),
     submit,
+    copy,
     async read(slices) {
       const total = slices.reduce((sum, { words }) => sum + words * WORD_BYTES, 0);
-      if (total <= STAGING_BYTES) return readChunk(slices);
+      if (total <= STAGING_BYTES) return copy(slices)();
       const all: Float32Array[] = [];
       for (const slice of slices) all.push(await readLarge(slice));
       return all;
@@ -165,7 +177,7 @@ export function createDevice(
     const all = new Float32Array(words);
     for (let at = 0; at < words; at += STAGING_BYTES / WORD_BYTES) {
       const count = Math.min(STAGING_BYTES / WORD_BYTES, words - at);
-      const [some] = await readChunk([{ array, from: from + at, words: count }]);
+      const [some] = await copy([{ array, from: from + at, words: count }])();
       all.set(some!, at);
     }
     return all;

@@ -24,8 +24,27 @@ export const sumOfSquares = kernel("sum of squares", {
 }`,
 });
 
-/** Words of a step's scalars: the clip factor, the rate, and 1 − β^step of each moment. */
-export const SCALARS = 4;
+/** Words of a step's scalars: the clip factor, the rate, 1 − β^step of each moment, and the gradients' norm. */
+export const SCALARS = 5;
+/** Index of the norm. */
+export const NORM = 4;
+
+/** The gradients' norm and the clip factor, by one workgroup. */
+export const clip = kernel("clip", {
+  params: { count: "u32", maxNorm: "f32", epsilon: "f32" },
+  reads: { sums: "f32" },
+  writes: { scalars: "f32" },
+  code: `${rowSum()}
+@compute @workgroup_size(${THREADS}) fn main(@builtin(local_invocation_index) i: u32) {
+  var sum = 0.0;
+  for (var at = i; at < p.count; at += ${THREADS}u) { sum += sums[at]; }
+  let norm = sqrt(rowSum(sum, i));
+  if (i == 0u) {
+    scalars[0] = min(1.0, p.maxNorm / (norm + p.epsilon));
+    scalars[${NORM}] = norm;
+  }
+}`,
+});
 
 /** AdamW with clipped gradients. */
 export const adamw = kernel("AdamW", {

@@ -3,6 +3,7 @@ import type { Weights } from "../../modelFiles/weights.ts";
 import type {
   Backend,
   InitialState,
+  Late,
   LogProbs,
   LogProbsOptions,
   Weigh,
@@ -15,10 +16,11 @@ import {
 } from "../../training/microBatches.ts";
 import { wholeSlice } from "../device/array.ts";
 import type { Device } from "../device/device.ts";
+import { NORM } from "../kernels/optimizer.ts";
 import type { TrainedArray } from "../model/tensors.ts";
 import { readTrained, writeFrozen, writeTrained } from "../model/writeTensors.ts";
 import { writeBatch } from "./batch.ts";
-import { stepScalars } from "./optimizer.ts";
+import { writeScalars } from "./optimizer.ts";
 import type { TrainingPlan } from "./trainingPlan.ts";
 
 export interface Learner extends Backend {
@@ -27,8 +29,8 @@ export interface Learner extends Backend {
 }
 
 /**
- * The backend on a GPU. Commands are recorded and submitted together where a result is read: an update with the next
- * step's gradients, a loss with the sums of the gradients' squares.
+ * The backend on a GPU. All commands of a step are recorded and submitted together, with copies of its loss and norm,
+ * which are read later.
  */
 export async function createLearner(
   device: Device,
@@ -49,8 +51,8 @@ export async function createLearner(
     Object.entries(trainable).map(([name, { shape }]) => [name, shape]),
   );
   const limits = [{ sizeOf: (length: number) => length, max: sizes.limits.tokens }];
-  /** The norm of the gradients, once known. */
-  let norm: number | undefined;
+  /** Whether the norm and the clip factor are the gradients'. */
+  let isClipped = false;
 
   function microBatchesIn(examples: readonly Example[]): Example[][] {
     const lengthsOf = (example: Example) => learnedSequences(example).map(inputLength);
@@ -59,13 +61,15 @@ export async function createLearner(
 
   /** @returns the number of learned tokens */
   function write(microBatch: readonly Example[]): number {
-    // Nothing recorded reads the previous batch: only an update isn't submitted yet.
+    // What is recorded reads the previous batch.
+    device.submit();
     return writeBatch(device, batch, microBatch.flatMap(learnedSequences));
   }
 
-  /** Reads each learned token's weighted loss. */
-  function readLosses(count: number) {
-    return device.read([{ array: batch.losses, from: 0, words: count }]).then(([read]) => read!);
+  /** @returns reads each learned token's weighted loss */
+  function copyLosses(count: number): () => Promise<Float32Array> {
+    const read = device.copy([{ array: batch.losses, from: 0, words: count }]);
+    return async () => (await read())[0]!;
   }
 
   /** Leaves the activations in memory for the backward pass. */
@@ -74,7 +78,7 @@ export async function createLearner(
     if (count === 0) return logProbsOf(microBatch, new Float32Array());
     device.write(lossWeights, 0, new Float32Array(count).fill(1));
     device.run([...model.forward, ...model.loss], usesAdapter);
-    return logProbsOf(microBatch, await readLosses(count));
+    return logProbsOf(microBatch, await copyLosses(count)());
   }
 
   async function logProbs(
@@ -91,10 +95,10 @@ export async function createLearner(
     examples: readonly Example[],
     weigh: number | Weigh,
     accumulate: boolean,
-  ): Promise<number> {
-    norm = undefined;
+  ): Promise<Late> {
+    isClipped = false;
     let [from, adds] = [0, accumulate];
-    const steps: ReturnType<typeof readStep>[] = [];
+    const losses: ReturnType<typeof copyLosses>[] = [];
     for (const microBatch of microBatchesIn(examples)) {
       let weights: Float32Array;
       if (typeof weigh === "number") {
@@ -111,43 +115,32 @@ export async function createLearner(
       if (weights.length === 0) continue;
       device.write(lossWeights, 0, weights);
       device.run(model.backward(adds));
-      device.run(optimizer.sumSquares);
+      if (typeof weigh === "number") losses.push(copyLosses(weights.length));
       adds = true;
-      const step = readStep(weights.length);
-      // Awaited after all micro-batches; until then, its failure must not count as unhandled.
-      step.catch(() => {});
-      steps.push(step);
     }
     if (!adds) for (const { gradients } of tensors.pages) device.clear(gradients);
-    const read = await Promise.all(steps);
-    // Of the last one, after which the gradients are complete.
-    norm = read.at(-1)?.norm;
-    let sum = 0;
-    for (const { losses } of read) for (const loss of losses) sum += loss;
-    return sum;
+    return async () => {
+      const read = await Promise.all(losses.map((one) => one()));
+      return read.reduce((all, one) => one.reduce((sum, loss) => sum + loss, all), 0);
+    };
   }
 
-  /** Reads a micro-batch's weighted losses, and the norm of the gradients so far. */
-  async function readStep(count: number): Promise<{ losses: Float32Array; norm: number }> {
-    const slice = { array: batch.losses, from: 0, words: count };
-    const [losses, sums] = await device.read([slice, wholeSlice(optimizer.sums)]);
-    return { losses: losses!, norm: normOf(sums!) };
+  function clip(): void {
+    if (!isClipped) device.run(optimizer.clip);
+    isClipped = true;
   }
 
-  async function gradNorm(): Promise<number> {
-    if (norm !== undefined) return norm;
-    device.run(optimizer.sumSquares);
-    const [sums] = await device.read([wholeSlice(optimizer.sums)]);
-    norm = normOf(sums!);
-    return norm;
+  function gradNorm(): Late {
+    clip();
+    const read = device.copy([wholeSlice(optimizer.scalars)]);
+    return async () => (await read())[0]![NORM]!;
   }
 
-  async function update(step: number, learningRate: number): Promise<void> {
-    const { maxGradNorm } = sizes.options;
-    const scalars = stepScalars(step, learningRate, await gradNorm(), maxGradNorm);
-    device.submit();
-    device.write(optimizer.scalars, 0, scalars);
+  function update(step: number, learningRate: number): void {
+    clip();
+    writeScalars(device, optimizer, step, learningRate);
     device.run(optimizer.update);
+    device.submit();
   }
 
   const read = (array: TrainedArray) => readTrained(device, tensors, array, shapes);
@@ -168,10 +161,4 @@ export async function createLearner(
     }),
     gradients: () => read("gradients"),
   };
-}
-
-function normOf(sums: Float32Array): number {
-  let total = 0;
-  for (const sum of sums) total += sum;
-  return Math.sqrt(total);
 }

@@ -1,14 +1,14 @@
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
-import { ADAMW, clipScale } from "../../training/backend.ts";
+import { ADAMW, CLIP_EPSILON } from "../../training/backend.ts";
 import { type Arrays, type DeviceArray, wholeSlice } from "../device/array.ts";
+import type { Device } from "../device/device.ts";
 import { type Dispatch, dispatch, elements, workgroups } from "../device/dispatch.ts";
-import { SCALARS, SUM_SHARE, adamw, sumOfSquares } from "../kernels/optimizer.ts";
+import { SCALARS, SUM_SHARE, adamw, clip, sumOfSquares } from "../kernels/optimizer.ts";
 import type { TrainedPage } from "../model/tensors.ts";
 
 export interface OptimizerPlan {
-  /** Computes `sums`: partial sums of the gradients' squares. */
-  sumSquares: Dispatch[];
-  sums: DeviceArray;
+  /** Computes the gradients' norm and the clip factor. */
+  clip: Dispatch[];
   /** AdamW, by the step's scalars. */
   update: Dispatch[];
   scalars: DeviceArray;
@@ -17,13 +17,11 @@ export interface OptimizerPlan {
 export function planOptimizer(
   arrays: Arrays,
   pages: readonly TrainedPage[],
-  { weightDecay }: Pick<TrainConfig, "weightDecay">,
+  { weightDecay, maxGradNorm }: Pick<TrainConfig, "weightDecay" | "maxGradNorm">,
 ): OptimizerPlan {
   const shares = pages.map(({ words }) => Math.ceil(words / SUM_SHARE));
-  const sums = arrays.add(
-    "activations",
-    shares.reduce((sum, count) => sum + count, 0),
-  );
+  const count = shares.reduce((sum, share) => sum + share, 0);
+  const sums = arrays.add("activations", count);
   const scalars = arrays.add("activations", SCALARS);
   let next = 0;
   const sumSquares = pages.map(({ gradients, words }, i) => {
@@ -51,16 +49,22 @@ export function planOptimizer(
       () => elements(words),
     ),
   );
-  return { sumSquares, sums, update, scalars };
+  const total = dispatch(
+    clip,
+    { count, maxNorm: maxGradNorm, epsilon: CLIP_EPSILON },
+    { sums: wholeSlice(sums), scalars: wholeSlice(scalars) },
+    () => workgroups(1),
+  );
+  return { clip: [...sumSquares, total], update, scalars };
 }
 
-/** A step's scalars. @param step counted from 1 @param norm of the gradients */
-export function stepScalars(
+/** Writes a step's scalars, but for those that `clip` computes. @param step counted from 1 */
+export function writeScalars(
+  device: Device,
+  { scalars }: OptimizerPlan,
   step: number,
   rate: number,
-  norm: number,
-  maxGradNorm: number,
-): Float32Array {
+): void {
   const { beta1, beta2 } = ADAMW;
-  return Float32Array.of(clipScale(norm, maxGradNorm), rate, 1 - beta1 ** step, 1 - beta2 ** step);
+  device.write(scalars, 1, Float32Array.of(rate, 1 - beta1 ** step, 1 - beta2 ** step));
 }

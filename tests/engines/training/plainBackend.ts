@@ -12,7 +12,7 @@ import {
 import type { Preparation } from "../../../engines/training/preparation.ts";
 import { type Parameter, runPlainly, softmax } from "./plainLayers.ts";
 
-/** A backend on plain arrays: one sequence at a time, each answer a promise. */
+/** A backend on plain arrays: one sequence at a time, each answer a promise, each result late. */
 export const plainBackend: PlanBackend = (preparation) => ({
   memoryBytes: 0,
   start: (initial) => startPlainly(preparation, initial),
@@ -87,11 +87,11 @@ function startPlainly(
           );
         }
       }
-      return sum;
+      return late(sum);
     },
     gradNorm: async () => {
       await tick();
-      return norm();
+      return late(norm());
     },
     async update(step, rate) {
       await tick();
@@ -126,6 +126,14 @@ function zeros(weights: Weights): Weights {
       { shape, data: new Float32Array(data.length) },
     ]),
   );
+}
+
+/** As what a GPU still computes. */
+function late(value: number) {
+  return async () => {
+    await tick();
+    return value;
+  };
 }
 
 /** As a GPU's or another process's answer: later. */

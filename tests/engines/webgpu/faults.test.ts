@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { resolveModel } from "../../../engines/families/modelSource.ts";
+import { type LocatedModel, resolveModel } from "../../../engines/families/modelSource.ts";
 import { train } from "../../../engines/training/train.ts";
 import { createArrays, wholeSlice } from "../../../engines/webgpu/device/array.ts";
 import { openDevice } from "../../../engines/webgpu/device/dawn.ts";
@@ -10,11 +10,19 @@ import { kernel } from "../../../engines/webgpu/device/kernel.ts";
 import type { GpuDevice } from "../../../engines/webgpu/device/webgpu.ts";
 import { webgpuBackend } from "../../../engines/webgpu/train/backend.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
+import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { difference } from "../embedded/kernels/team.ts";
 import { losses, run, tinyConfig } from "../embedded/run.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { createWebgpuEngine } from "./built.ts";
-import { HAS_WEBGPU, PROJECT, newDevice, smallDevice, useSwiftShader } from "./device.ts";
+import {
+  HAS_WEBGPU,
+  PROJECT,
+  newDevice,
+  smallDevice,
+  testDevice,
+  useSwiftShader,
+} from "./device.ts";
 
 test("without its package, it says how to install it", async () => {
   await expect(openDevice({}, scratchDirectory())).rejects.toThrow(
@@ -43,6 +51,13 @@ test.each([
   const failed = device.allocate([createArrays().add("weights", 4)]);
   await expect(failed).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
 });
+
+/** The shape that a config trains. */
+function untrained({ model }: TrainConfig): LocatedModel {
+  const source = resolveModel(model);
+  if (source.kind === "hub") throw new Error("a shape is trained here");
+  return source;
+}
 
 describe.runIf(HAS_WEBGPU)("on SwiftShader", () => {
   test("a GPU that isn't there is named, with those that are", async () => {
@@ -114,11 +129,31 @@ describe.runIf(HAS_WEBGPU)("on SwiftShader", () => {
     );
   });
 
+  test("a training that diverges between two logs fails as on the embedded engine, at the same step", async () => {
+    const rising = { learningRate: 2e6, warmupSteps: 20, maxSteps: 60 };
+    const config = tinyConfig({ ...rising, loggingSteps: 100, saveSteps: 100 });
+    const failed = async (trained: Promise<unknown>) =>
+      trained.then(
+        () => "no error",
+        (error: Error) => error.message,
+      );
+    const events: string[] = [];
+    const found = await failed(
+      train(config, scratchDirectory(), {
+        source: untrained(config),
+        planBackend: webgpuBackend(await testDevice()),
+        onEvent: ({ event }) => void events.push(event),
+      }),
+    );
+    expect(found).toMatch(/^Training diverged at step \d+: the (loss|gradient norm) is not finite/);
+    expect(found).toBe(await failed(run(config)));
+    expect(events).toEqual(["training.started", "training.log", "training.log"]);
+  });
+
   test("what one engine saved goes on in the other as if it had never stopped, on a small GPU", async () => {
     const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
     const config = tinyConfig({ maxSteps: 8, saveSteps: 4, loggingSteps: 1, lora: LORA });
-    const source = resolveModel(config.model);
-    if (source.kind === "hub") throw new Error("a shape is trained here");
+    const source = untrained(config);
     // The embedding is in parts, and so are the logits and a batch.
     const planBackend = webgpuBackend(await smallDevice(2048));
     const onGpu = async (resumeFrom?: string) => {

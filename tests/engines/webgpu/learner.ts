@@ -2,6 +2,7 @@ import type { Sequence } from "../../../engines/examples/examples.ts";
 import type { Dimensions } from "../../../engines/families/dimensions.ts";
 import { bfloat16Of, inMemoryTensors } from "../../../engines/modelFiles/tensors.ts";
 import type { StoredWeights } from "../../../engines/modelFiles/weights.ts";
+import { numberOf } from "../../../engines/training/backend.ts";
 import { createLearner } from "../../../engines/webgpu/step/learner.ts";
 import { planTraining } from "../../../engines/webgpu/step/trainingPlan.ts";
 import { type Sizes, initialOf } from "../embedded/learner.ts";
@@ -30,12 +31,13 @@ export async function gpuLearner(weights: StoredWeights, sizes: GpuSizes) {
   /** The mean loss of sequences that each are an example, and the gradients. */
   async function gradients(batch: readonly Sequence[]) {
     const loss = await backpropagate(batch);
-    return { loss, gradNorm: await learner.gradNorm(), gradients: await learner.gradients() };
+    return { loss, gradNorm: await gradNorm(), gradients: await learner.gradients() };
   }
-  function backpropagate(batch: readonly Sequence[]) {
+  const gradNorm = async () => numberOf(await learner.gradNorm());
+  async function backpropagate(batch: readonly Sequence[]) {
     const count = batch.reduce((sum, { learned }) => learned.reduce((a, b) => a + b, sum), 0);
     const examples = batch.map((one) => ({ sequences: [one] }));
-    return learner.backpropagate(examples, 1 / count, false);
+    return numberOf(await learner.backpropagate(examples, 1 / count, false));
   }
-  return { learner, plan, gradients, backpropagate };
+  return { learner, plan, gradients, backpropagate, gradNorm };
 }

@@ -3,7 +3,7 @@ import { createArrays, wholeSlice } from "../../../../engines/webgpu/device/arra
 import type { Device } from "../../../../engines/webgpu/device/device.ts";
 import { SUM_SHARE } from "../../../../engines/webgpu/kernels/optimizer.ts";
 import { type TrainedPage, TRAINED_ARRAYS } from "../../../../engines/webgpu/model/tensors.ts";
-import { planOptimizer, stepScalars } from "../../../../engines/webgpu/step/optimizer.ts";
+import { planOptimizer, writeScalars } from "../../../../engines/webgpu/step/optimizer.ts";
 import { numbers } from "../../numbers.ts";
 import type { Results } from "./operation.ts";
 import type { Change } from "./shuffled.ts";
@@ -21,9 +21,9 @@ const NORM = Math.sqrt(
   PAGES.flatMap((_, page) => [...gradientsOf(page)]).reduce((sum, value) => sum + value * value, 0),
 );
 
-/** Sums of the gradients' squares, and a step of AdamW with clipping. */
+/** The gradients' norm, and a step of AdamW with clipping. */
 export const OPTIMIZER = {
-  name: `sums of squares and AdamW of ${PAGES.join()} numbers`,
+  name: `norm, clipping and AdamW of ${PAGES.join()} numbers`,
 
   async found(device: Device, change: Change): Promise<Results> {
     const arrays = createArrays();
@@ -31,28 +31,23 @@ export const OPTIMIZER = {
       const made = TRAINED_ARRAYS.map((name) => [name, arrays.add("weights", words + 3)]);
       return { ...Object.fromEntries(made), words, decays: isDecayed(page) } as TrainedPage;
     });
-    const plan = planOptimizer(arrays, pages, { weightDecay: WEIGHT_DECAY });
+    const options = { weightDecay: WEIGHT_DECAY, maxGradNorm: MAX_NORM };
+    const plan = planOptimizer(arrays, pages, options);
     await device.allocate(arrays.arrays);
     pages.forEach((page, i) =>
       TRAINED_ARRAYS.forEach((name, array) => device.write(page[name], 0, dataOf(i, array))),
     );
-    device.write(plan.scalars, 0, stepScalars(STEP, RATE, NORM, MAX_NORM));
+    writeScalars(device, plan, STEP, RATE);
     device.setBatch({ tokens: 0, selected: 0, sequences: 0, distinct: 0 });
-    device.run([...plan.sumSquares, ...plan.update].map(change));
+    device.run([...plan.clip, ...plan.update].map(change));
     const written = pages.flatMap((page) => TRAINED_ARRAYS.map((name) => page[name]));
-    const read = await device.read([plan.sums, ...written].map(wholeSlice));
+    const read = await device.read([plan.scalars, ...written].map(wholeSlice));
     return Object.fromEntries(read.map((values, i) => [`array ${i}`, values]));
   },
 
   wanted(): Results {
     const { beta1, beta2, epsilon } = ADAMW;
-    const sums = PAGES.flatMap((words, page) =>
-      Array.from({ length: Math.ceil(words / SUM_SHARE) }, (_, share) =>
-        gradientsOf(page)
-          .subarray(share * SUM_SHARE, (share + 1) * SUM_SHARE)
-          .reduce((sum, value) => sum + value * value, 0),
-      ),
-    );
+    const scalars = [clipScale(NORM, MAX_NORM), RATE, 1 - beta1 ** STEP, 1 - beta2 ** STEP, NORM];
     const updated = PAGES.flatMap((_, page) => {
       const [weights, gradients, first, second] = TRAINED_ARRAYS.map((_, array) =>
         Array.from(dataOf(page, array)),
@@ -68,6 +63,6 @@ export const OPTIMIZER = {
       });
       return [weights, gradients, first, second];
     });
-    return Object.fromEntries([sums, ...updated].map((values, i) => [`array ${i}`, values]));
+    return Object.fromEntries([scalars, ...updated].map((values, i) => [`array ${i}`, values]));
   },
 };

@@ -41,7 +41,7 @@ function reordered(code: string): string {
     .replace(/\s*@builtin\(local_invocation_id\) l: vec3u,/, "");
   const threads = Number(x) * Number(y);
   const lines = [
-    `let ${id} = count - vec3u(1u) - id_;`,
+    ...(id ? [`let ${id} = count - vec3u(1u) - id_;`] : []),
     // An odd factor, so that every thread is somebody's.
     `let i = (i_ * 77u + ${threads / 2}u) % ${threads}u;`,
     ...(parameters.includes(" l:") ? [`let l = vec3u(i % ${x}u, i / ${x}u, 0u);`] : []),

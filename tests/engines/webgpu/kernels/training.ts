@@ -2,7 +2,7 @@ import type { Example } from "../../../../engines/examples/examples.ts";
 import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../../engines/families/randomWeights.ts";
 import { inMemoryTensors } from "../../../../engines/modelFiles/tensors.ts";
-import type { Backend, InitialState } from "../../../../engines/training/backend.ts";
+import { type Backend, type InitialState, numberOf } from "../../../../engines/training/backend.ts";
 import type { Preparation } from "../../../../engines/training/preparation.ts";
 import type { Device } from "../../../../engines/webgpu/device/device.ts";
 import { createLearner } from "../../../../engines/webgpu/step/learner.ts";
@@ -29,9 +29,10 @@ async function train(backend: Backend): Promise<Results> {
   const losses: number[] = [];
   const norms: number[] = [];
   for (let step = 1; step <= STEPS; step++) {
-    losses.push(await backend.backpropagate(EXAMPLES, 0.1, false));
-    norms.push(await backend.gradNorm());
+    const late = [await backend.backpropagate(EXAMPLES, 0.1, false), await backend.gradNorm()];
     await backend.update(step, 0.01);
+    losses.push(await numberOf(late[0]!));
+    norms.push(await numberOf(late[1]!));
   }
   const weights = Object.entries(await backend.weights());
   return { losses, norms, ...Object.fromEntries(weights.map(([name, { data }]) => [name, data])) };
