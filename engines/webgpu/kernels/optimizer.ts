@@ -40,7 +40,8 @@ export const clip = kernel("clip", {
   for (var at = i; at < p.count; at += ${THREADS}u) { sum += sums[at]; }
   let norm = sqrt(rowSum(sum, i));
   if (i == 0u) {
-    scalars[0] = min(1.0, p.maxNorm / (norm + p.epsilon));
+    let bottom = norm + p.epsilon;
+    scalars[0] = select(1.0, p.maxNorm / bottom, bottom > p.maxNorm);
     scalars[${NORM}] = norm;
   }
 }`,
