@@ -1,6 +1,7 @@
 import { openCheckpoint } from "../engines/checkpoint/checkpoint.ts";
 import { createRandom } from "../engines/dataset/random.ts";
 import type { InferRequest } from "../protocol/infer.ts";
+import { now } from "./statistics.ts";
 
 /** Sizes for a process that answers: `programs/answer.ts`, `programs/llama.ts`. */
 export interface AnswerSizes {
@@ -122,10 +123,4 @@ export function createTimer(
     const each = answers.map(({ ms, tokens }) => (ms - first) / (tokens - sequences));
     return { first, token: Math.min(...each) };
   };
-}
-
-/** Processor time for one thread, because other work on the machine does not lengthen it. */
-function now(threads: number): number {
-  const { user, system } = process.cpuUsage();
-  return threads === 1 ? (user + system) / 1000 : performance.now();
 }

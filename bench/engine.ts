@@ -16,7 +16,7 @@ import { type TensorSource, inMemoryTensors } from "../engines/modelFiles/tensor
 import type { Weights } from "../engines/modelFiles/weights.ts";
 import { BYTES } from "../engines/tokens/byteTokens.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
-import { ROOT } from "./paths.ts";
+import { ROOT, built } from "./paths.ts";
 
 /** Sizes of a training run. */
 export interface StepSizes {
@@ -40,16 +40,15 @@ const RATE = 1e-3;
 const SEED = 1;
 export const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 
-/** Imports a built module of the engine, beside its kernels. */
-async function built<T>(path: string): Promise<T> {
-  return (await import(join(ROOT, "dist", "engines", "embedded", path))) as T;
-}
-
-export const { compileKernels, instantiate } = await built<typeof module>("kernels/module.js");
-export const { createLearner } = await built<typeof learner>("step/learner.js");
-const { scoreCount } = await built<typeof attention>("ops/attention.js");
-export const { batchLimits } = await built<typeof limits>("step/batchLimits.js");
-export const { planTraining } = await built<typeof plan>("step/trainingPlan.js");
+/** Built, because kernels lie beside it. */
+const ENGINE = "engines/embedded";
+export const { compileKernels, instantiate } = await built<typeof module>(
+  `${ENGINE}/kernels/module.js`,
+);
+export const { createLearner } = await built<typeof learner>(`${ENGINE}/step/learner.js`);
+const { scoreCount } = await built<typeof attention>(`${ENGINE}/ops/attention.js`);
+export const { batchLimits } = await built<typeof limits>(`${ENGINE}/step/batchLimits.js`);
+export const { planTraining } = await built<typeof plan>(`${ENGINE}/step/trainingPlan.js`);
 
 export function shapeOf(model: string | ModelShape): Dimensions {
   const source = resolveModel(model);
@@ -102,7 +101,7 @@ export function backpropagate(learner: learner.Learner, batch: readonly Example[
 /** @returns the port for the helper's initial data */
 function startHelper() {
   const { port1, port2 } = new MessageChannel();
-  const file = join(ROOT, "dist", "engines", "embedded", "step", "helperWorker.js");
+  const file = join(ROOT, "dist", ENGINE, "step", "helperWorker.js");
   const helper = new Worker(file, { execArgv: [] });
   helper.postMessage(port2, [port2]);
   helper.unref();

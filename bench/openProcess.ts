@@ -8,7 +8,7 @@ import type { Scope } from "./scope.ts";
 import { type Worker, startWorker } from "./worker.ts";
 
 /** Modes of `programs/openModel.ts` and `python/openModel.py`. */
-type Mode = "learn" | "mixed" | "prefer" | "train" | "infer" | "ask";
+type Mode = "learn" | "mixed" | "prefer" | "train" | "ask";
 type Sizes = Omit<OpenModelSizes, keyof OpenModel>;
 
 /** Starts processes that work on one model. */

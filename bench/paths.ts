@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 /** The repository's folder, where `scripts/runBench.mjs` starts the bench. */
 export const ROOT = resolve(".");
@@ -11,6 +12,11 @@ export const REAL_WEIGHTS = join(ROOT, ".real-weights");
 
 /** Takes PyTorch's steps. */
 export const STEP_SCRIPT = join(ROOT, "bench", "python", "step.py");
+
+/** Imports a built module. @param path in `dist/` */
+export async function built<T>(path: string): Promise<T> {
+  return (await import(pathToFileURL(join(ROOT, "dist", path)).href)) as T;
+}
 
 /** Path of a compiled program of `bench/programs/`. */
 export function program(name: string): string {

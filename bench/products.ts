@@ -9,7 +9,7 @@ import { compileKernels, instantiate } from "./engine.ts";
 const DATA_WORDS = 2 ** 24;
 
 /** The kernels with their own memory, for this thread alone. */
-export function singleThreadKernels() {
+function singleThreadKernels() {
   const arena = createArena();
   const team = planTeam(arena, 1);
   const data = arena.reserveWords("activations", DATA_WORDS);

@@ -1,3 +1,5 @@
+import type { Worker } from "./worker.ts";
+
 const MIN_RUNS = 7;
 
 export function median(samples: number[]): number {
@@ -18,6 +20,12 @@ export async function time(work: () => unknown): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;
+}
+
+/** Processor time on one thread, because other work on the machine does not lengthen it; otherwise wall time. */
+export function now(threads: number | undefined): number {
+  const { user, system } = process.cpuUsage();
+  return threads === 1 ? (user + system) / 1000 : performance.now();
 }
 
 /** Runs ours or the baseline once; each returns its measurement. */
@@ -54,20 +62,20 @@ export async function alternate(
 }
 
 /**
- * The shortest time of each: other work on the machine only slows them. They alternate, so that all share a
- * quiet moment.
+ * The shortest time of each, if it is there: other work on the machine only slows them. They alternate, so that all
+ * share a quiet moment.
  * @param withinMs no round begins later
  */
-export async function shortest<Name extends string>(
-  candidates: Record<Name, () => Promise<number>>,
+export async function shortest(
+  workers: Record<string, Pick<Worker<{ ms: number }>, "ask"> | undefined>,
   { turns, times, withinMs }: { turns: number; times: number; withinMs: number },
-): Promise<Record<Name, number>> {
-  const names = Object.keys(candidates) as Name[];
-  const best = Object.fromEntries(names.map((name) => [name, Infinity])) as Record<Name, number>;
+): Promise<Record<string, number>> {
+  const best: Record<string, number> = {};
   const start = performance.now();
   for (let turn = 0; turn < turns && performance.now() - start < withinMs; turn++) {
-    for (const name of names) {
-      for (let i = 0; i < times; i++) best[name] = Math.min(best[name], await candidates[name]());
+    for (const [name, worker] of Object.entries(workers)) {
+      for (let i = 0; worker && i < times; i++)
+        best[name] = Math.min(best[name] ?? Infinity, (await worker.ask()).ms);
     }
   }
   return best;

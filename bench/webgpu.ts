@@ -1,5 +1,4 @@
 import { createRequire } from "node:module";
-import { join } from "node:path";
 import { createRandom } from "../engines/dataset/random.ts";
 import type { Example } from "../engines/examples/examples.ts";
 import type { Dimensions } from "../engines/families/dimensions.ts";
@@ -16,7 +15,7 @@ import type * as planning from "../engines/webgpu/step/trainingPlan.ts";
 import { VERSION } from "../protocol/version.ts";
 import { OPTIONS } from "./engine.ts";
 import { OPEN_LORA, OPEN_SEED } from "./openShape.ts";
-import { ROOT } from "./paths.ts";
+import { ROOT, built } from "./paths.ts";
 import { median } from "./statistics.ts";
 
 /** A model and its batch. */
@@ -27,6 +26,7 @@ export interface BatchSizes {
   length: number;
 }
 
+const ENGINE = "engines/webgpu";
 /** Timed rounds after two steps; a round has as many steps as take this long, at least one. */
 const [ROUNDS, ROUND_MS, MAX_STEPS] = [5, 300, 10];
 
@@ -41,7 +41,7 @@ export async function timeSteps(take: (steps: number) => Promise<number>): Promi
 
 /** Measures steps of `engine: webgpu()`. */
 export async function measureWebgpu(sizes: BatchSizes) {
-  const { openDevice } = await built<typeof dawn>("device/dawn.js");
+  const { openDevice } = await built<typeof dawn>(`${ENGINE}/device/dawn.js`);
   const device = await openDevice({}, ROOT);
   try {
     return await measureOn(device, sizes);
@@ -51,8 +51,10 @@ export async function measureWebgpu(sizes: BatchSizes) {
 }
 
 async function measureOn(device: Device, { shape, rows, length }: BatchSizes) {
-  const { planTraining, memoryBytes } = await built<typeof planning>("step/trainingPlan.js");
-  const { createLearner } = await built<typeof learning>("step/learner.js");
+  const { planTraining, memoryBytes } = await built<typeof planning>(
+    `${ENGINE}/step/trainingPlan.js`,
+  );
+  const { createLearner } = await built<typeof learning>(`${ENGINE}/step/learner.js`);
   const tokens = rows * length;
   const frozen = createWeights(shape);
   const plan = planTraining({
@@ -84,10 +86,6 @@ async function measureOn(device: Device, { shape, rows, length }: BatchSizes) {
     megabytes: memoryBytes(plan) / 1e6,
     gflop: operations([...forward, ...backward(false)], tokens) / 1e9,
   };
-}
-
-async function built<T>(path: string): Promise<T> {
-  return (await import(join(ROOT, "dist", "engines", "webgpu", path))) as T;
 }
 
 /** Rows of which each token is learned. */

@@ -28,11 +28,3 @@ export function startWorker<Answer>(scope: Scope, program: string, args: string[
   }
   return { ask, peak: () => peakMemory(pid) };
 }
-
-/** Takes a step. @returns its time in ms */
-export type Stepper = () => Promise<number>;
-
-/** Starts a process that takes a step for each line of its input, and prints its time. */
-export function startStepper(scope: Scope, program: string, args: string[]): Stepper {
-  return startWorker<number>(scope, program, args).ask;
-}

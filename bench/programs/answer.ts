@@ -1,15 +1,14 @@
 // Answers through Kit's SDK: for each line of input, measures and prints `AnswerTimes` as JSON.
 //   answer.js <sizes>   `AnswerSizes` as JSON
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type * as sdk from "../../sdk/index.ts";
 import { type AnswerSizes, type AnswerTimes, createPrompts, createTimer } from "../answers.ts";
-import { ROOT } from "../paths.ts";
+import { built } from "../paths.ts";
 
 const sizes = JSON.parse(process.argv[2] ?? "{}") as AnswerSizes;
 process.env["KIT_THREADS"] = String(sizes.threads);
 
-const { loadModel } = (await import(join(ROOT, "dist", "sdk", "index.js"))) as typeof sdk;
+const { loadModel } = await built<typeof sdk>("sdk/index.js");
 const nextPrompt = createPrompts(sizes.model, sizes.prompt);
 const before = process.memoryUsage.rss();
 const options = { ...(sizes.quantize && { quantize: sizes.quantize }) };

@@ -4,7 +4,6 @@
 //   openModel.js mixed <sizes>  the same for consecutive steps over rows of these lengths
 //   openModel.js prefer <sizes> the same for a step of DPO, on pairs
 //   openModel.js train <sizes>  a training run on texts: to its first loss, then to its end
-//   openModel.js infer <sizes>  an answer: its tokens per second
 //   openModel.js ask <sizes>    rows answered as in an evaluation, and one by one: the times in ms
 // <sizes> is `OpenModelSizes` as JSON.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -33,8 +32,8 @@ import {
 } from "../engine.ts";
 import { type OpenModelSizes, LEARNED_SHARE } from "../openModel.ts";
 import { OPEN_LORA, OPEN_SEED } from "../openShape.ts";
-import { ROOT } from "../paths.ts";
-import { time } from "../statistics.ts";
+import { built } from "../paths.ts";
+import { now, time } from "../statistics.ts";
 
 const RATE = 2e-4;
 const STEPS = 2;
@@ -53,7 +52,6 @@ const MODES: Record<string, () => Promise<() => unknown>> = {
   mixed,
   prefer,
   train,
-  infer,
   ask,
 };
 const start = MODES[mode ?? ""];
@@ -86,13 +84,13 @@ function prefer() {
     const pairs = Array.from({ length: rows }, (_, i) => ({
       sequences: sequences.slice(2 * i, 2 * i + 2),
     }));
-    const start = now();
+    const start = now(threads);
     const reference = createReference(learner);
     const learning = { backend: learner, objective, reference, maxLength: length + 1 };
     const outcome = await backpropagateStep(learning, [pairs]);
     learner.update(++step, RATE);
     const { loss } = await outcome();
-    return { ms: now() - start, loss };
+    return { ms: now(threads) - start, loss };
   });
 }
 
@@ -139,20 +137,14 @@ function createSteps(limitsOf: LimitsOf) {
   const { learner } = createLearning(limitsOf);
   let step = 0;
   return (batches: Example[][]) => {
-    const start = now();
+    const start = now(threads);
     let loss = NaN;
     for (const batch of batches) {
       loss = backpropagate(learner, batch);
       learner.update(++step, RATE);
     }
-    return { ms: now() - start, loss };
+    return { ms: now(threads) - start, loss };
   };
-}
-
-/** Processor time for one thread, because other work on the machine does not lengthen it. */
-function now(): number {
-  const { user, system } = process.cpuUsage();
-  return threads === 1 ? (user + system) / 1000 : performance.now();
 }
 
 function tokensOfFile(): Uint32Array {
@@ -176,7 +168,7 @@ function createBatches(count = rows): () => Example[] {
 }
 
 async function train() {
-  const { createEmbeddedEngine } = await built<typeof embedded>("engines/embedded");
+  const { createEmbeddedEngine } = await built<typeof embedded>("engines/embedded/index.js");
   const directory = mkdtempSync(join(tmpdir(), "kit-bench-"));
   process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   const engine = createEmbeddedEngine();
@@ -206,21 +198,8 @@ async function train() {
   };
 }
 
-async function infer() {
-  const { loadModel } = await built<typeof sdk>("sdk");
-  const model = await loadModel(sizes.model);
-  return async () => {
-    let tokens = 0;
-    const ms = await time(async () => {
-      ({ tokens } = await model.infer({ prompt: PROMPT, maxTokens: length }));
-    });
-    if (tokens !== length) throw new Error(`The answer ended after ${tokens} tokens.`);
-    return { speed: (tokens * 1000) / ms };
-  };
-}
-
 async function ask() {
-  const { loadModel } = await built<typeof sdk>("sdk");
+  const { loadModel } = await built<typeof sdk>("sdk/index.js");
   const model = await loadModel(sizes.model);
   const dataset = Array.from({ length: rows }, (_, n) => ({
     prompt: `${PROMPT} ${n}`,
@@ -234,9 +213,4 @@ async function ask() {
     together: await time(() => answerRows(model, dataset, options)),
     each: await time(each),
   });
-}
-
-/** Imports a built part of Kit. */
-async function built<T>(path: string): Promise<T> {
-  return (await import(join(ROOT, "dist", path, "index.js"))) as T;
 }

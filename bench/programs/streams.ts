@@ -1,16 +1,15 @@
 // A model in a Node program: for each line of input, streams an answer and prints `StreamTimes` as JSON.
 //   streams.js <sizes>   `StreamSizes` as JSON
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type * as sdk from "../../sdk/index.ts";
 import { createPrompts } from "../answers.ts";
-import { ROOT } from "../paths.ts";
+import { built } from "../paths.ts";
 import { type StreamSizes, type StreamTimes, SCHEMA, timeChunks } from "../streams.ts";
 
 const sizes = JSON.parse(process.argv[2] ?? "{}") as StreamSizes;
 const { model: directory, quantize, prompt, answer, isConstrained = false } = sizes;
 
-const { loadModel } = (await import(join(ROOT, "dist", "sdk", "index.js"))) as typeof sdk;
+const { loadModel } = await built<typeof sdk>("sdk/index.js");
 const nextPrompt = createPrompts(directory, prompt);
 const model = await loadModel(directory, { ...(quantize && { quantize }) });
 

@@ -21,7 +21,7 @@ from transformers.utils import logging
 # Measures once.
 Work = Callable[[], dict[str, Any]]
 
-RATE, PROMPT = 2e-4, "Tell me a long story about a quick brown fox."
+RATE = 2e-4
 # As in bench/openModel.ts and bench/programs/openModel.ts.
 LEARNED_SHARE, ROW_STRIDE = 0.3, 997
 mode, sizes = sys.argv[1], json.loads(sys.argv[2])
@@ -177,24 +177,6 @@ def train() -> Work:
     return stepper(get_peft_model(load(), lora), lambda: torch.tensor(ids[:rows]))
 
 
-def infer() -> Work:
-    tokenizer, model = AutoTokenizer.from_pretrained(sizes["model"]), load()
-    if tokenizer.chat_template is None:
-        prompt = tokenizer(PROMPT, return_tensors="pt")
-    else:
-        messages = [{"role": "user", "content": PROMPT}]
-        options = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
-        prompt = tokenizer.apply_chat_template(messages, **options)
-
-    def answer() -> dict:
-        start = time.perf_counter()
-        with torch.inference_mode():
-            model.generate(**prompt, min_new_tokens=length, max_new_tokens=length, do_sample=False)
-        return {"speed": length / (time.perf_counter() - start)}
-
-    return answer
-
-
-work = {"learn": learn, "prefer": prefer, "mixed": mixed, "train": train, "infer": infer}[mode]()
+work = {"learn": learn, "prefer": prefer, "mixed": mixed, "train": train}[mode]()
 for _ in sys.stdin:
     print(json.dumps(work()), flush=True)

@@ -1,10 +1,9 @@
-import { once } from "node:events";
-import { existsSync } from "node:fs";
 import type { EngineSizes } from "../engine.ts";
 import { ratioAtLeast, ratioAtMost } from "../goals.ts";
-import { REAL_WEIGHTS, program } from "../paths.ts";
-import type { Measured, Row } from "../row.ts";
+import { program } from "../paths.ts";
+import type { Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
+import { startWorker } from "../worker.ts";
 
 const TINY = { layers: 1, heads: 2, width: 16, context: 64 };
 const SMALL: EngineSizes = { model: "kit/small", rows: 8, length: 96, steps: 6, runs: 7 };
@@ -56,40 +55,8 @@ export const memory: Row = {
   },
 };
 
-export const infer: Row = {
-  number: 17,
-  work: "`infer` with cache",
-  baseline: "a token's matrix products alone",
-  async measure(scope) {
-    const steps = scope.pick({ full: 200, quick: 100, tiny: 4 });
-    const small = { ...scope.pick(TRAIN), steps };
-    const line = { unit: "tokens/s", goal: ratioAtLeast(0.1) } as const;
-    const lines: Measured[] = [
-      { part: "`kit/small`", ...(await run<Pair>(scope, "infer", small)), ...line },
-    ];
-    if (scope.size === "tiny" || !existsSync(REAL_WEIGHTS)) return lines;
-    const real = { ...small, model: REAL_WEIGHTS, runs: 3 };
-    return [
-      ...lines,
-      { part: "SmolLM2-135M", ...(await run<Pair>(scope, "infer", real)), ...line },
-    ];
-  },
-};
-
-/**
- * Runs `programs/engine.ts` and returns the JSON that it prints.
- * @param node the program that runs it
- */
-export async function run<T>(
-  scope: Scope,
-  mode: string,
-  sizes: EngineSizes,
-  node = process.execPath,
-): Promise<T> {
-  const child = scope.start(node, ["--expose-gc", program("engine"), mode, JSON.stringify(sizes)]);
-  let printed = "";
-  child.stdout?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
-  const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error(`The engine's process ended with ${code}.`);
-  return JSON.parse(printed) as T;
+/** Runs `programs/engine.ts`. */
+function run<T>(scope: Scope, mode: string, sizes: EngineSizes): Promise<T> {
+  const args = ["--expose-gc", program("engine"), mode, JSON.stringify(sizes)];
+  return startWorker<T>(scope, process.execPath, args).ask();
 }

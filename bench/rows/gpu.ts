@@ -10,7 +10,7 @@ import type * as python from "../../engines/python/index.ts";
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { ratioAtLeast } from "../goals.ts";
 import { benchPython } from "../gpu.ts";
-import { ROOT } from "../paths.ts";
+import { ROOT, built } from "../paths.ts";
 import type { Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 import { alternate } from "../statistics.ts";
@@ -55,7 +55,7 @@ export const gpu: Row = {
     const sizes = scope.pick({ full: FULL, quick: { ...FULL, runs: 1 }, tiny: TINY });
     const folder = scope.folder();
     const task = { ...sizes, model: join(folder, "model"), dataset: join(folder, "rows.jsonl") };
-    const { saveModel } = await built<typeof checkpoint>("checkpoint/checkpoint.js");
+    const { saveModel } = await built<typeof checkpoint>("engines/checkpoint/checkpoint.js");
     const shape = dimensionsOf(task.shape);
     saveModel(task.model, randomWeights(shape, SEED), { shape, promptStyle: "text" });
     writeFileSync(task.dataset, randomTexts(task));
@@ -64,11 +64,6 @@ export const gpu: Row = {
     return [{ ...(await alternate(both, sizes.runs)), unit: "steps/s", goal }];
   },
 };
-
-/** Imports a built part of an engine. */
-async function built<T>(path: string): Promise<T> {
-  return (await import(join(ROOT, "dist", "engines", path))) as T;
-}
 
 /** Rows of `length` tokens, begin and end tokens included. */
 function randomTexts({ rows, length }: Sizes): string {
@@ -80,7 +75,7 @@ function randomTexts({ rows, length }: Sizes): string {
 
 /** Speed from the log of the last warm-up step to that of the last step. */
 async function ourSpeed(task: Task, scope: Scope): Promise<number> {
-  const { createPythonEngine } = await built<typeof python>("python/index.js");
+  const { createPythonEngine } = await built<typeof python>("engines/python/index.js");
   const engine = createPythonEngine({ path: benchPython() });
   const last = task.warmup + task.steps;
   const config = engine.prepare({

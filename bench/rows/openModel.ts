@@ -48,10 +48,7 @@ async function measureSteps(scope: Scope, rows: number): Promise<Measured[]> {
   for (const threads of torch ? [1, 2] : []) {
     workers[`torch ${threads}`] = torch!("learn", { ...size, threads });
   }
-  const steps = Object.entries(workers).map(
-    ([name, { ask }]) => [name, async () => (await ask()).ms] as const,
-  );
-  const best = await shortest(Object.fromEntries(steps), scope.pick(TURNS));
+  const best = await shortest(workers, scope.pick(TURNS));
   return parts.map(({ simd, threads, goal }) => {
     const part = `${simd} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}`;
     const line = { part, ours: best[`${simd} ${threads}`] ?? NaN, unit: "ms" } as const;
@@ -85,12 +82,9 @@ export const openMixed: Row = {
       const simd = scope.size === "tiny" ? "plain" : "relaxed";
       const workers = {
         ours: ours<Step>("mixed", { ...sizes, simd, threads }),
-        ...(torch && { torch: torch<Step>("mixed", { ...sizes, threads }) }),
+        torch: torch?.<Step>("mixed", { ...sizes, threads }),
       };
-      const runs = Object.entries(workers).map(
-        ([name, { ask }]) => [name, async () => (await ask()).ms] as const,
-      );
-      const best = await shortest(Object.fromEntries(runs), scope.pick(MIXED_TURNS));
+      const best = await shortest(workers, scope.pick(MIXED_TURNS));
       const speed = (ms = NaN) => (tokens * 1000) / ms;
       const part = `relaxed SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}`;
       const line = { part, ours: speed(best["ours"]), unit: "tokens/s" } as const;

@@ -1,4 +1,4 @@
-import { type Goal, atMost, ratioAtLeast, ratioAtMost } from "../goals.ts";
+import { type Goal, atMost, ratioAtMost } from "../goals.ts";
 import { type OpenProcesses, openProcesses } from "../openProcess.ts";
 import type { Measured, Row } from "../row.ts";
 import { runAlternately, median, time } from "../statistics.ts";
@@ -24,10 +24,6 @@ const [SMALL, TINY]: [Size, Size] = [
 ];
 const THREADS = 2;
 const RUNS = { full: 3, quick: 1, tiny: 1 };
-/** Tokens per answer. */
-const ANSWER = { full: 64, quick: 32, tiny: 4 };
-/** Answers per process. */
-const ANSWERS = { full: 5, quick: 2, tiny: 1 };
 
 export const openMemory: Row = {
   number: 22,
@@ -65,25 +61,6 @@ export const openLaunch: Row = {
     const measure: Measure = (start) =>
       time(() => start("train", { ...size, threads: THREADS }).ask());
     const about = { measure, unit: "ms", goal: ratioAtMost(1) } as const;
-    return [await besideTorch(openProcesses(scope), scope.pick(RUNS), about)];
-  },
-};
-
-export const openInfer: Row = {
-  number: 22,
-  work: "answering with this model, bfloat16, 1 thread",
-  baseline: "`transformers` in float32",
-  async measure(scope) {
-    const sizes = { rows: 1, length: scope.pick(ANSWER), threads: 1 };
-    const measure: Measure = async (start) => {
-      const { ask } = start<{ speed: number }>("infer", sizes);
-      // After a warm-up, the fastest counts: other work on the machine only slows answers.
-      await ask();
-      const speeds: number[] = [];
-      for (let answer = 0; answer < scope.pick(ANSWERS); answer++) speeds.push((await ask()).speed);
-      return Math.max(...speeds);
-    };
-    const about = { measure, unit: "tokens/s", goal: ratioAtLeast(1.2) } as const;
     return [await besideTorch(openProcesses(scope), scope.pick(RUNS), about)];
   },
 };

@@ -22,10 +22,7 @@ export const preferenceStep: Row = {
   baseline: "SFT",
   async measure(scope) {
     const { pairs, answers, trl } = start(scope, 1);
-    const steps = Object.entries({ pairs, answers, ...(trl && { trl }) }).map(
-      ([name, { ask }]) => [name, async () => (await ask()).ms] as const,
-    );
-    const best = await shortest(Object.fromEntries(steps), scope.pick(TURNS));
+    const best = await shortest({ pairs, answers, trl }, scope.pick(TURNS));
     const line = { ours: best["pairs"] ?? NaN, unit: "ms" } as const;
     const lines: Measured[] = [
       {

@@ -8,7 +8,7 @@ import { ROOT, STEP_SCRIPT, program } from "../paths.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 import { shortest } from "../statistics.ts";
-import { type Stepper, startStepper, startWorker } from "../worker.ts";
+import { startWorker } from "../worker.ts";
 
 const NANO: StepSizes = { model: "kit/nano", rows: 32, length: 40 };
 const SMALL: StepSizes = { model: "kit/small", rows: 8, length: 96 };
@@ -57,6 +57,8 @@ function stepRow(name: string, full: StepSizes): Row {
   };
 }
 
+type Stepper = Parameters<typeof shortest>[0][string];
+
 /** The best speed of each, in tokens per second. */
 async function speeds(
   steppers: Record<string, Stepper>,
@@ -86,11 +88,11 @@ function linesOf(parts: typeof PARTS, speeds: Map<string, number>): Measured[] {
 
 function startOurs(scope: Scope, sizes: StepSizes): Stepper {
   const node = sizes.simd === "relaxed" ? newerNode() : process.execPath;
-  return startStepper(scope, node, [program("step"), JSON.stringify(sizes)]);
+  return startWorker(scope, node, [program("step"), JSON.stringify(sizes)]);
 }
 
 function startTorch(scope: Scope, { model, ...batch }: StepSizes): Stepper {
   const { ask } = startWorker<{ ms: number }>(scope, PYTHON, [STEP_SCRIPT]);
   const task = { ...batch, shape: shapeOf(model), steps: 1, device: "cpu", type: "float32" };
-  return async () => (await ask(task)).ms;
+  return { ask: () => ask(task) };
 }
