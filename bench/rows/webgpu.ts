@@ -40,7 +40,7 @@ const FULL: Sizes[] = [
 const SIZES: Record<Size, Sizes[]> = {
   full: FULL,
   quick: FULL.map((sizes) => ({ ...sizes, cpuSteps: 0 })),
-  tiny: [{ model: "no model", shape: TINY_OPEN_SHAPE, rows: 1, length: 8, cpuSteps: 1 }],
+  tiny: [{ model: "a tiny model", shape: TINY_OPEN_SHAPE, rows: 1, length: 8, cpuSteps: 1 }],
 };
 const THREADS = 2;
 
