@@ -5,15 +5,13 @@ import { TOKEN_PARAMETER, createToken } from "../../server/token.ts";
 import { createCommand, parsePort, projectOption } from "../command.ts";
 import { hostnameOf, nameToAllow, urlsOf } from "../host.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
-import { onTerminationSignal } from "../process/signals.ts";
+import { onRepeatedSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { print, printError } from "../terminal/print.ts";
 
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
 /** Shorter tokens could be guessed. */
 const MIN_TOKEN_LENGTH = 16;
-/** A second Ctrl-C within this time is the same one: the terminal sends it to this process, and npx forwards it. */
-const SAME_CTRL_C_MS = 300;
 
 interface UiOptions {
   port?: number;
@@ -55,14 +53,8 @@ export const command = createCommand("ui", {
       token,
       onNote: print,
     });
-    let endingSince: number | undefined;
-    onTerminationSignal(() => {
-      if (endingSince !== undefined && performance.now() - endingSince > SAME_CTRL_C_MS)
-        server.kill();
-      endingSince ??= performance.now();
-      // Exit at once: connections of the closed server may linger.
-      void server.close().finally(() => process.exit());
-    });
+    // Exit at once: connections of the closed server may linger.
+    onRepeatedSignal(() => void server.close().finally(() => process.exit()), server.kill);
     const query = new URLSearchParams(token === undefined ? {} : { [TOKEN_PARAMETER]: token });
     const path = token === undefined ? "/" : `/?${query.toString()}`;
     const [url, ...otherUrls] = urlsOf(hostname, server.port, path).map(({ href }) => href);

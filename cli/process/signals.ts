@@ -8,6 +8,8 @@ const IGNORED = "ignored";
 /** Matches an npm script, or an npx command, that runs only `kit`. */
 const KIT_ALONE = /^'?kit'?( [^&;|]*)?$/;
 const PARENT_POLL_MS = 500;
+/** A second Ctrl-C within this time is the same one: the terminal sends it to this process, and npx forwards it. */
+const SAME_CTRL_C_MS = 300;
 /** How long remote work may take to stop, in ms. */
 const GRACE_MS = 5_000;
 
@@ -61,6 +63,16 @@ export function onTerminationSignal(
   };
 }
 
+/** Like {@link onTerminationSignal}, with a callback of its own for each further signal. */
+export function onRepeatedSignal(first: () => void, again: () => void): { stop: () => void } {
+  let since: number | undefined;
+  return onTerminationSignal(() => {
+    if (since !== undefined && performance.now() - since > SAME_CTRL_C_MS) again();
+    if (since === undefined) first();
+    since ??= performance.now();
+  });
+}
+
 /** Node resets SIGHUP before any script runs, so `nohup` is detected this way. */
 function wasHangupIgnored(): boolean {
   return process.env[HANGUP_VARIABLE] === IGNORED || (!process.stdin.isTTY && writesToFile());
@@ -81,11 +93,10 @@ function writesToFile(): boolean {
  */
 export function abortOnSignal(): AbortSignal {
   const abort = new AbortController();
-  onTerminationSignal(() => {
-    if (abort.signal.aborted) exitCancelled();
+  onRepeatedSignal(() => {
     setTimeout(exitCancelled, GRACE_MS);
     abort.abort();
-  });
+  }, exitCancelled);
   return abort.signal;
 }
 

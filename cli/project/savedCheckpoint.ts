@@ -6,7 +6,7 @@ import { type Fetcher, downloadArtifact } from "../../sdk/models/artifact.ts";
 import { engineOf } from "../../sdk/models/open.ts";
 import type { ModelProject, SavedModel } from "../../sdk/models/reference.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { exitCancelled, onTerminationSignal } from "../process/signals.ts";
+import { exitCancelled, onRepeatedSignal } from "../process/signals.ts";
 import { printError } from "../terminal/print.ts";
 
 interface SavedCheckpoint {
@@ -26,10 +26,7 @@ export async function useCheckpoint(
   let engine: Fetcher | undefined;
   const abort = new AbortController();
   const { signal } = abort;
-  const signalListener = onTerminationSignal(() => {
-    if (signal.aborted) exitCancelled();
-    abort.abort();
-  });
+  const signalListener = onRepeatedSignal(() => abort.abort(), exitCancelled);
   try {
     if (isRemoteArtifact(checkpoint)) {
       engine = (await engineOf(models, model)) ?? {};
