@@ -1,5 +1,7 @@
-/** A word's type in WGSL. */
+/** A parameter's type in WGSL. */
 type Word = "u32" | "f32";
+/** An array's elements. */
+export type Element = Word | "vec2u" | "vec4f";
 
 /** A compute shader with the names of its parameters and arrays. */
 export interface Kernel<P extends string = string, A extends string = string> {
@@ -14,9 +16,9 @@ export interface Kernel<P extends string = string, A extends string = string> {
 interface KernelSource<P extends string, R extends string, W extends string> {
   params: Record<P, Word>;
   /** Element types of the arrays that it only reads. */
-  reads: Record<R, Word>;
+  reads: Record<R, Element>;
   /** Element types of the arrays that it writes, and may read. */
-  writes: Record<W, Word>;
+  writes: Record<W, Element>;
   /** WGSL with a `main`. */
   code: string;
 }
@@ -32,12 +34,12 @@ export function kernel<P extends string, R extends string, W extends string>(
   name: string,
   { params, reads, writes, code }: KernelSource<P, R, W>,
 ): Kernel<P, R | W> {
-  const read = Object.entries<Word>(reads).map(([name, type]) => ({
+  const read = Object.entries<Element>(reads).map(([name, type]) => ({
     name,
     type,
     isWritten: false,
   }));
-  const written = Object.entries<Word>(writes).map(([name, type]) => ({
+  const written = Object.entries<Element>(writes).map(([name, type]) => ({
     name,
     type,
     isWritten: true,

@@ -1,291 +1,249 @@
 import { kernel } from "../device/kernel.ts";
+import {
+  type HeadSize,
+  type Product,
+  type Rows,
+  OPERANDS,
+  TILE,
+  columnsOf,
+  combine,
+  declareSums,
+  headSize,
+  reader,
+  rowSums,
+  scores,
+  writeSums,
+  writer,
+} from "./attentionTiles.ts";
 
-/** Queries and keys of a tile; each thread of 16 × 16 computes 2 × 2 of its scores. */
-export const TILE = 32;
-/** Dimensions of a head that are in a workgroup's memory at a time, for scores and for sums of rows. */
-const [SCORE_DEPTH, ROW_DEPTH] = [8, 16];
-/** Strides in that memory: odd, so that threads read different banks. */
-const [SCORE_STRIDE, ROW_STRIDE, TILE_STRIDE] = [SCORE_DEPTH + 1, ROW_DEPTH + 1, TILE + 1];
-
+/** `limit`: rows of `logSums` and `dots` of a head. */
 const PARAMS = {
   ...({ heads: "u32", group: "u32", row: "u32", kFrom: "u32", vFrom: "u32" } as const),
-  ...({ headDim: "u32", window: "u32", scale: "f32" } as const),
+  ...({ headDim: "u32", window: "u32", scale: "f32", limit: "u32" } as const),
 } as const;
 
-/** The sizes that kernels are compiled for: a head's registers are those of the next one. */
-const SIZES = [16, 64, 128, 256];
-
-export const MAX_HEAD_DIM = SIZES.at(-1)!;
-
-function columnsOf(headDim: number): number {
-  const size = SIZES.find((one) => one >= headDim);
-  if (size === undefined) throw new Error(`a head of ${headDim} is too large`);
-  return size / ROW_DEPTH;
-}
-
-/** WGSL of a kernel for heads of some size. `starts` and `ends` are each token's sequence. */
-const tiles = (headDim: number) => `
-const COLUMNS = ${columnsOf(headDim)}u;
-/** The shared copies of rows of four arrays, or of two. */
-var<workgroup> rows: array<f32, ${4 * TILE * SCORE_STRIDE}>;
-var<workgroup> range: vec2u;
-
+/** WGSL of all kernels. `starts` and `ends` are each token's sequence; a query beyond the batch sees no key. */
+const COMMON = `${OPERANDS}
 fn firstKey(query: u32) -> u32 {
+  if (query >= batch.x) { return 0xffffffffu; }
   let seen = query + 1u;
   return max(starts[query], select(0u, seen - p.window, seen > p.window));
 }
 
-fn sees(query: u32, key: u32) -> bool {
-  return query < batch.x && key <= query && key >= firstKey(query);
-}
+/** The range of keys that a tile of queries sees. */
+fn keysOf(q0: u32) -> vec2u { return vec2u(firstKey(q0), min(q0 + ${TILE}u, batch.x)); }
 
-fn scoreRow(part: u32, row: u32) -> u32 { return (part * ${TILE}u + row) * ${SCORE_STRIDE}u; }
-fn sumRow(part: u32, row: u32) -> u32 { return (part * ${TILE}u + row) * ${ROW_STRIDE}u; }
+/** Where a head's number of a query is. */
+fn ofQuery(head: u32, query: u32) -> u32 { return head * p.limit + min(query, batch.x - 1u); }
+
+fn four(first: u32) -> vec4u { return vec4u(first) + vec4u(0u, 1u, 2u, 3u); }
 `;
 
-/** Loads a part of `TILE` rows of an array, from `token` and `column` on. */
-const load = (
-  { stride, depth }: { stride: "scoreRow" | "sumRow"; depth: number },
-  parts: readonly [array: string, token: string, rowStride: string, column: string][],
-) => `
-    workgroupBarrier();
-    for (var t = i; t < ${TILE * depth}u; t += 256u) {
-      let row = t / ${depth}u;
-      let d = d0 + t % ${depth}u;
-${parts
-  .map(
-    ([array, token, rowStride, column], part) => `
-      var value${part} = 0.0;
-      if (d < p.headDim && ${token} + row < batch.x) { value${part} = ${array}[(${token} + row) * ${rowStride} + ${column} + d]; }
-      rows[${stride}(${part}u, row) + t % ${depth}u] = value${part};`,
-  )
-  .join("")}
-    }
-    workgroupBarrier();`;
+const qkvReader = (size: HeadSize) => reader("qkv", "p.row", size);
+const [yReader, dyReader] = ["y", "dy"].map(
+  (array) => (size: HeadSize) => reader(array, "p.heads * p.headDim", size),
+) as [typeof qkvReader, typeof qkvReader];
 
-/** Products of the rows of two loaded parts: 2 × 2 of each thread, as (00, 01, 10, 11). */
-const products = (name: string, left: number, right: number) => `
-      {
-        let a = vec2f(rows[scoreRow(${left}u, 2u * l.y) + d], rows[scoreRow(${left}u, 2u * l.y + 1u) + d]);
-        let b = vec2f(rows[scoreRow(${right}u, 2u * l.x) + d], rows[scoreRow(${right}u, 2u * l.x + 1u) + d]);
-        ${name} = fma(a.xxyy, b.xyxy, ${name});
-      }`;
-
-const scoreLoop = (
-  parts: Parameters<typeof load>[1],
-  pairs: readonly (readonly [string, number, number])[],
-) => `
-    for (var d0 = 0u; d0 < p.headDim; d0 += ${SCORE_DEPTH}u) {${load({ stride: "scoreRow", depth: SCORE_DEPTH }, parts)}
-      for (var d = 0u; d < ${SCORE_DEPTH}u; d++) {${pairs.map((pair) => products(...pair)).join("")}
-      }
-    }`;
-
-/** Stores a thread's 2 × 2 in a tile. */
-const store = (tile: string, value: string) =>
-  `for (var j = 0u; j < 4u; j++) { ${tile}[(2u * l.y + j / 2u) * ${TILE_STRIDE}u + 2u * l.x + j % 2u] = ${value}[j]; }`;
-
-/** Adds a tile × loaded rows to a thread's two rows of sums, column by column. */
-const addRows = (
-  parts: Parameters<typeof load>[1],
-  sums: readonly (readonly [sum: string, tile: string, part: number])[],
-) => `
-    for (var column = 0u; column < COLUMNS; column++) {
-      let d0 = column * ${ROW_DEPTH}u;${load({ stride: "sumRow", depth: ROW_DEPTH }, parts)}
-      for (var r = 0u; r < ${TILE}u; r++) {${sums
-        .map(
-          ([sum, tile, part]) => `
-        ${sum}[column] = fma(vec2f(${tile}[2u * l.y * ${TILE_STRIDE}u + r], ${tile}[(2u * l.y + 1u) * ${TILE_STRIDE}u + r]),
-          vec2f(rows[sumRow(${part}u, r) + l.x]), ${sum}[column]);`,
-        )
-        .join("")}
-      }
-    }`;
+const elementOf = ({ isAligned }: HeadSize) => (isAligned ? "vec4f" : "f32");
 
 const MAIN = `
 @compute @workgroup_size(16, 16) fn main(
   @builtin(workgroup_id) id: vec3u,
   @builtin(local_invocation_id) l: vec3u,
   @builtin(local_invocation_index) i: u32,
-) {`;
-
-/** The keys that a block of queries sees. */
-const KEY_RANGE = `
-  let head = id.y;
+) {
+  let head = id.x;
   let kvHead = head / p.group;
-  let q0 = id.x * ${TILE}u;
-  if (i == 0u) { range = vec2u(firstKey(q0) / ${TILE}u * ${TILE}u, min(q0 + ${TILE}u, batch.x)); }
-  let keys = workgroupUniformLoad(&range);
-  let query = q0 + 2u * l.y;`;
+  var next = mat4x4f();`;
 
-const Q = ["qkv", "q0", "p.row", "head * p.headDim"] as const;
-const K = ["qkv", "k0", "p.row", "p.kFrom + kvHead * p.headDim"] as const;
-const V = ["qkv", "k0", "p.row", "p.vFrom + kvHead * p.headDim"] as const;
-const DY = ["dy", "q0", "p.heads * p.headDim", "head * p.headDim"] as const;
+/** The workgroup's queries: the last ones, which see the most keys, first. */
+const QUERIES = `
+  let q0 = ((batch.x - 1u) / ${TILE}u - id.y) * ${TILE}u;
+  let keys = keysOf(q0);
+  let query = q0 + l.y * 4u;`;
 
-/** Each thread's 2 × 2 of the scores that count. */
-const VISIBLE = `
-    let key = k0 + 2u * l.x;
-    let visible = vec4<bool>(sees(query, key), sees(query, key + 1u), sees(query + 1u, key), sees(query + 1u, key + 1u));`;
+const Q: Rows = { array: "qkv", first: "q0", from: "head * p.headDim" };
+const K: Rows = { array: "qkv", first: "k0", from: "p.kFrom + kvHead * p.headDim" };
+const V: Rows = { array: "qkv", first: "k0", from: "p.vFrom + kvHead * p.headDim" };
+const DY: Rows = { array: "dy", first: "q0", from: "head * p.headDim" };
+
+/** The same rows of the next tile. */
+const nextTile = (rows: Rows): Rows => ({ ...rows, first: `${rows.first} + ${TILE}u` });
+
+/** Products one after another. @param last reads what follows them */
+const inTurn = (products: readonly Product[], last: string) =>
+  products.map(({ add }, n) => add(products[n + 1]?.fetch ?? last)).join("");
+
+const forRows = (text: (row: number) => string) => [0, 1, 2, 3].map(text).join("\n");
+
+/** A vector of a number of each row. */
+const ofRows = (text: (row: number) => string) => `vec4f(${[0, 1, 2, 3].map(text).join(", ")})`;
+
+/** The keys that each of a thread's queries sees first, and the thread's keys. */
+const FIRST_KEYS = `
+  let firstKeys = vec4u(${[0, 1, 2, 3].map((row) => `firstKey(query + ${row}u)`).join(", ")});`;
+const KEY_VISIBLE = (row: number) =>
+  `(key <= vec4u(query + ${row}u)) & (key >= vec4u(firstKeys[${row}]))`;
 
 /** y = softmax(q·kᵀ · scale)·v, by tiles, and each row's log of the sum of exponentials. */
-export const attention = (headDim: number) =>
-  kernel(`attention ${columnsOf(headDim)}`, {
+export const attention = (headDim: number) => {
+  const size = headSize(headDim);
+  const products = scores("weights", Q, K, size);
+  const sums = rowSums("sums", "weights", V, "keys.y", size);
+  return kernel(`attention ${Object.values(size).join(" ")}`, {
     params: PARAMS,
-    reads: { qkv: "f32", starts: "u32" },
-    writes: { y: "f32", logSums: "f32" },
-    code: `${tiles(headDim)}
-var<workgroup> probs: array<f32, ${TILE * TILE_STRIDE}>;
-${MAIN}${KEY_RANGE}
-  var high = vec2f(-1e30);
-  var total = vec2f(0.0);
-  var sums: array<vec2f, COLUMNS>;
-  for (var k0 = keys.x; k0 < keys.y; k0 += ${TILE}u) {
-    var scores = vec4f(0.0);${scoreLoop([[...Q], [...K]], [["scores", 0, 1]])}${VISIBLE}
-    scores = select(vec4f(-1e30), scores * p.scale, visible);
-    ${store("probs", "scores")}
-    workgroupBarrier();
+    reads: { qkv: elementOf(size), starts: "u32" },
+    writes: { y: elementOf(size), logSums: "f32" },
+    code: `${COMMON}${qkvReader(size)}${writer("y", "p.heads * p.headDim", size)}
+${MAIN}${QUERIES}${FIRST_KEYS}
+  // A score that doesn't count is lower than this one: its exponential is 0.
+  var high = vec4f(-1e29);
+  // Of the thread's own keys.
+  var total = vec4f(0.0);
+${declareSums("sums", size)}
+  var k0 = keys.x;${products.fetch}
+  for (; k0 < keys.y; k0 += ${TILE}u) {
+    var weights = mat4x4f();${inTurn([products], sums.fetch)}
+    let key = four(k0 + l.x * 4u);
+${forRows((row) => `    weights[${row}] = select(vec4f(-1e30), weights[${row}] * p.scale, ${KEY_VISIBLE(row)});`)}
     let before = high;
-    for (var c = 0u; c < ${TILE}u; c++) {
-      high = max(high, vec2f(probs[2u * l.y * ${TILE_STRIDE}u + c], probs[(2u * l.y + 1u) * ${TILE_STRIDE}u + c]));
-    }
-    workgroupBarrier();
-    scores = select(vec4f(0.0), exp(scores - high.xxyy), visible);
-    ${store("probs", "scores")}
-    workgroupBarrier();
+    let columns = transpose(weights);
+    high = max(max(columns[0], columns[1]), max(columns[2], columns[3]));${combine("high", (value) => `max(high, ${value})`)}
+    high = max(high, before);
     let factor = exp(before - high);
-    total *= factor;
-    for (var c = 0u; c < ${TILE}u; c++) {
-      total += vec2f(probs[2u * l.y * ${TILE_STRIDE}u + c], probs[(2u * l.y + 1u) * ${TILE_STRIDE}u + c]);
-    }
-    for (var column = 0u; column < COLUMNS; column++) { sums[column] *= factor; }${addRows([[...V]], [["sums", "probs", 0]])}
+${forRows((row) => `    weights[${row}] = exp(weights[${row}] - high[${row}]);`)}
+    total = fma(total, factor, ${ofRows((row) => `dot(weights[${row}], vec4f(1.0))`)});
+${columnsOf(size)
+  .map((column) => forRows((row) => `    sums${column}[${row}] *= factor[${row}];`))
+  .join("\n")}${inTurn([sums], scores("", Q, nextTile(K), size).fetch)}
+  }${combine("total", (value) => `total + ${value}`)}
+  if (l.x == 0u) {
+${forRows((row) => `    if (query + ${row}u < batch.x) { logSums[ofQuery(head, query + ${row}u)] = high[${row}] + log(total[${row}]); }`)}
   }
-  for (var r = 0u; r < 2u; r++) {
-    if (query + r >= batch.x) { continue; }
-    if (l.x == 0u) { logSums[(query + r) * p.heads + head] = high[r] + log(total[r]); }
-    for (var column = 0u; column < COLUMNS; column++) {
-      let d = column * ${ROW_DEPTH}u + l.x;
-      if (d < p.headDim) { y[((query + r) * p.heads + head) * p.headDim + d] = sums[column][r] / total[r]; }
-    }
-  }
+${writeSums("q0", Q.from, size, (column, row) => `sums${column}[${row}] / total[${row}]`)}
 }`,
   });
+};
 
-/** Σ dy · y of each token and head. */
-export const attentionDots = kernel("attention dots", {
-  params: { heads: "u32", headDim: "u32" },
-  reads: { y: "f32", dy: "f32" },
-  writes: { dots: "f32" },
+/** Gradients of scores, from `weights` and `slopes`, the products of dy and v. */
+const gradients = (
+  visible: (row: number) => string,
+  logSum: (row: number) => string,
+  dot: (row: number) => string,
+) =>
+  forRows(
+    (row) => `
+    {
+      let visible = ${visible(row)};
+      let weight = exp(weights[${row}] * p.scale - ${logSum(row)});
+      weights[${row}] = select(vec4f(0.0), weight, visible);
+      slopes[${row}] = select(vec4f(0.0), weight * (slopes[${row}] - ${dot(row)}) * p.scale, visible);
+    }`,
+  );
+
+/** The gradient of queries: a workgroup for each tile of them. It also computes their `dots`, Σ dy · y of each head. */
+export const queryBack = (headDim: number) => {
+  const size = headSize(headDim);
+  const element = elementOf(size);
+  const products = [scores("weights", Q, K, size), scores("slopes", DY, V, size)];
+  const sums = rowSums("sums", "slopes", K, "keys.y", size);
+  return kernel(`attention backward q ${Object.values(size).join(" ")}`, {
+    params: PARAMS,
+    reads: { qkv: element, y: element, dy: element, logSums: "f32", starts: "u32" },
+    writes: { dqkv: element, dots: "f32" },
+    code: `${COMMON}${[qkvReader, yReader, dyReader].map((read) => read(size)).join("")}${writer("dqkv", "p.row", size)}
+${MAIN}${QUERIES}${FIRST_KEYS}
+  let logSum = ${ofRows((row) => `logSums[ofQuery(head, query + ${row}u)]`)};
+  var dot4 = vec4f(0.0);
+  for (var d = l.x * 4u; d < p.headDim; d += ${TILE}u) {
+    dot4 += ${ofRows((row) => `dot(y4(query + ${row}u, ${Q.from}, d), dy4(query + ${row}u, ${Q.from}, d))`)};
+  }${combine("dot4", (value) => `dot4 + ${value}`)}
+  if (l.x == 0u) {
+${forRows((row) => `    if (query + ${row}u < batch.x) { dots[ofQuery(head, query + ${row}u)] = dot4[${row}]; }`)}
+  }
+${declareSums("sums", size)}
+  var k0 = keys.x;${products[0]!.fetch}
+  for (; k0 < keys.y; k0 += ${TILE}u) {
+    var weights = mat4x4f();
+    var slopes = mat4x4f();${inTurn(products, sums.fetch)}
+    let key = four(k0 + l.x * 4u);${gradients(
+      KEY_VISIBLE,
+      (row) => `logSum[${row}]`,
+      (row) => `dot4[${row}]`,
+    )}${inTurn([sums], scores("", Q, nextTile(K), size).fetch)}
+  }
+${writeSums("q0", Q.from, size, (column, row) => `sums${column}[${row}]`)}
+}`,
+  });
+};
+
+/**
+ * The gradients of keys and values, of one head of a group: a workgroup for each tile of them, over all queries that
+ * see them. The first keys, which the most queries see, come first.
+ */
+export const keyBack = (headDim: number) => {
+  const size = headSize(headDim);
+  const element = elementOf(size);
+  const products = [scores("weights", K, Q, size), scores("slopes", V, DY, size)];
+  const sums = [
+    rowSums("dk", "slopes", Q, "queries.y", size),
+    rowSums("dv", "weights", DY, "queries.y", size),
+  ];
+  return kernel(`attention backward kv ${Object.values(size).join(" ")}`, {
+    params: { ...PARAMS, toRow: "u32", kTo: "u32", vTo: "u32" },
+    reads: {
+      ...({ qkv: element, dy: element } as const),
+      ...({ logSums: "f32", dots: "f32", starts: "u32", ends: "u32" } as const),
+    },
+    writes: { dkv: element },
+    code: `${COMMON}${[qkvReader, dyReader].map((read) => read(size)).join("")}${writer("dkv", "p.toRow", size)}
+${MAIN}
+  let k0 = id.y * ${TILE}u;
+  let last = min(k0 + ${TILE - 1}u, batch.x - 1u);
+  let queries = vec2u(k0, min(ends[last], last + p.window));
+  let key = k0 + l.y * 4u;
+${declareSums("dk", size)}
+${declareSums("dv", size)}
+  var q0 = queries.x;${products[0]!.fetch}
+  for (; q0 < queries.y; q0 += ${TILE}u) {
+    let query = four(q0 + l.x * 4u);
+    let firstKeys = vec4u(${[0, 1, 2, 3].map((j) => `firstKey(query[${j}])`).join(", ")});
+    let logSum = ${ofRows((j) => `logSums[ofQuery(head, query[${j}])]`)};
+    let dot4 = ${ofRows((j) => `dots[ofQuery(head, query[${j}])]`)};
+    var weights = mat4x4f();
+    var slopes = mat4x4f();${inTurn(products, sums[0]!.fetch)}${gradients(
+      (row) => `(vec4u(key + ${row}u) <= query) & (vec4u(key + ${row}u) >= firstKeys)`,
+      () => "logSum",
+      () => "dot4",
+    )}${inTurn(sums, scores("", K, nextTile(Q), size).fetch)}
+  }
+${writeSums("k0", "p.kTo + head * p.headDim", size, (column, row) => `dk${column}[${row}]`)}
+${writeSums("k0", "p.vTo + head * p.headDim", size, (column, row) => `dv${column}[${row}]`)}
+}`,
+  });
+};
+
+/** The gradients of keys and values, from those of each head of a group. */
+export const groupSums = kernel("attention sums of groups", {
+  params: { group: "u32", headDim: "u32", width: "u32", row: "u32", kFrom: "u32" },
+  reads: { parts: "f32" },
+  writes: { dqkv: "f32" },
   code: `
 @compute @workgroup_size(256) fn main(
   @builtin(workgroup_id) id: vec3u,
   @builtin(num_workgroups) count: vec3u,
   @builtin(local_invocation_index) i: u32,
 ) {
-  let row = workgroupIndex(id, count) * 256u + i;
-  if (row >= batch.x * p.heads) { return; }
+  let element = workgroupIndex(id, count) * 256u + i;
+  let row = element / p.width;
+  let column = element % p.width;
+  if (row >= batch.x) { return; }
+  var at = (row * p.width + column / p.headDim * p.headDim) * p.group + column % p.headDim;
   var sum = 0.0;
-  for (var at = row * p.headDim; at < (row + 1u) * p.headDim; at++) { sum += dy[at] * y[at]; }
-  dots[row] = sum;
+  for (var head = 0u; head < p.group; head++) {
+    sum += parts[at];
+    at += p.headDim;
+  }
+  dqkv[row * p.row + p.kFrom + column] = sum;
 }`,
 });
-
-/** A thread's probabilities, and the gradients of its scores. */
-const GRADIENTS = (query: string, transposed: boolean) => {
-  const rowOf = (j: string) =>
-    `min(${query} + ${transposed ? `${j} % 2u` : `${j} / 2u`}, batch.x - 1u) * p.heads + head`;
-  return `
-    var weights = vec4f(0.0);
-    var slopes = vec4f(0.0);
-    for (var j = 0u; j < 4u; j++) {
-      let row = ${rowOf("j")};
-      if (visible[j]) { weights[j] = exp(scores[j] * p.scale - logSums[row]); }
-      slopes[j] = weights[j] * (dots4[j] - dots[row]) * p.scale;
-    }`;
-};
-
-const BACK_READS = { qkv: "f32", dy: "f32", logSums: "f32", dots: "f32", starts: "u32" } as const;
-
-/** The gradient of queries: a workgroup for each block of them. */
-export const queryBack = (headDim: number) =>
-  kernel(`attention backward q ${columnsOf(headDim)}`, {
-    params: PARAMS,
-    reads: BACK_READS,
-    writes: { dqkv: "f32" },
-    code: `${tiles(headDim)}
-var<workgroup> slopeTile: array<f32, ${TILE * TILE_STRIDE}>;
-${MAIN}${KEY_RANGE}
-  var sums: array<vec2f, COLUMNS>;
-  for (var k0 = keys.x; k0 < keys.y; k0 += ${TILE}u) {
-    var scores = vec4f(0.0);
-    var dots4 = vec4f(0.0);${scoreLoop(
-      [[...Q], [...K], [...DY], [...V]],
-      [
-        ["scores", 0, 1],
-        ["dots4", 2, 3],
-      ],
-    )}${VISIBLE}${GRADIENTS("query", false)}
-    ${store("slopeTile", "slopes")}${addRows([[...K]], [["sums", "slopeTile", 0]])}
-  }
-  for (var r = 0u; r < 2u; r++) {
-    for (var column = 0u; column < COLUMNS; column++) {
-      let d = column * ${ROW_DEPTH}u + l.x;
-      if (query + r < batch.x && d < p.headDim) { dqkv[(query + r) * p.row + head * p.headDim + d] = sums[column][r]; }
-    }
-  }
-}`,
-  });
-
-/** The gradients of keys and values: a workgroup for each block of them, over all queries that see them. */
-export const keyBack = (headDim: number) =>
-  kernel(`attention backward kv ${columnsOf(headDim)}`, {
-    params: PARAMS,
-    reads: { ...BACK_READS, ends: "u32" },
-    writes: { dqkv: "f32" },
-    code: `${tiles(headDim)}
-var<workgroup> weightTile: array<f32, ${TILE * TILE_STRIDE}>;
-var<workgroup> slopeTile: array<f32, ${TILE * TILE_STRIDE}>;
-${MAIN}
-  let kvHead = id.y;
-  let k0 = id.x * ${TILE}u;
-  if (i == 0u) {
-    let last = min(k0 + ${TILE - 1}u, batch.x - 1u);
-    range = vec2u(k0, min(ends[last], last + p.window));
-  }
-  let queries = workgroupUniformLoad(&range);
-  let key = k0 + 2u * l.y;
-  var dk: array<vec2f, COLUMNS>;
-  var dv: array<vec2f, COLUMNS>;
-  for (var head = kvHead * p.group; head < (kvHead + 1u) * p.group; head++) {
-    for (var q0 = queries.x; q0 < queries.y; q0 += ${TILE}u) {
-    let query = q0 + 2u * l.x;
-    var scores = vec4f(0.0);
-    var dots4 = vec4f(0.0);${scoreLoop(
-      [[...K], [...Q], [...V], [...DY]],
-      [
-        ["scores", 0, 1],
-        ["dots4", 2, 3],
-      ],
-    )}
-    let visible = vec4<bool>(sees(query, key), sees(query + 1u, key), sees(query, key + 1u), sees(query + 1u, key + 1u));${GRADIENTS("query", true)}
-    ${store("weightTile", "weights")}
-    ${store("slopeTile", "slopes")}${addRows(
-      [[...Q], [...DY]],
-      [
-        ["dk", "slopeTile", 0],
-        ["dv", "weightTile", 1],
-      ],
-    )}
-    }
-  }
-  for (var r = 0u; r < 2u; r++) {
-    if (key + r >= batch.x) { continue; }
-    for (var column = 0u; column < COLUMNS; column++) {
-      let d = column * ${ROW_DEPTH}u + l.x;
-      if (d >= p.headDim) { continue; }
-      let to = (key + r) * p.row + kvHead * p.headDim + d;
-      dqkv[to + p.kFrom] = dk[column][r];
-      dqkv[to + p.vFrom] = dv[column][r];
-    }
-  }
-}`,
-  });

@@ -2,12 +2,12 @@ import type { AttentionHeads, AttentionScores } from "../../families/layers.ts";
 import { wholeSlice } from "../device/array.ts";
 import { type Dispatch, dispatch, elements } from "../device/dispatch.ts";
 import {
-  TILE,
   attention as attentionKernel,
-  attentionDots,
+  groupSums,
   keyBack,
   queryBack,
 } from "../kernels/attention.ts";
+import { TILE } from "../kernels/attentionTiles.ts";
 import type { Activation, Graph } from "./operation.ts";
 
 /** A window longer than any sequence. */
@@ -25,44 +25,46 @@ export function attention(
   const logSums = wholeSlice(graph.saved(tokens * heads, { isSmall: true }));
   const dots = wholeSlice(graph.scratch(tokens * heads));
   const starts = wholeSlice(graph.batch.starts);
+  const group = heads / kvHeads;
+  const kFrom = heads * headDim;
   const params = {
-    heads,
-    group: heads / kvHeads,
-    row: qkv.width,
-    kFrom: heads * headDim,
-    vFrom: (heads + kvHeads) * headDim,
-    headDim,
+    ...{ heads, group, headDim, row: qkv.width, kFrom, vFrom: (heads + kvHeads) * headDim },
     window: Math.min(window, NO_WINDOW),
     scale: 1 / Math.fround(Math.sqrt(queryScalar)),
+    limit: tokens,
   };
-  const tiles =
-    (count: number): Dispatch["grid"] =>
-    (batch) => [Math.ceil(batch.tokens / TILE), count, 1];
-  const saved = { qkv: wholeSlice(qkv.array), dy: wholeSlice(y.grad), logSums, dots, starts };
-  const back = { ...saved, dqkv: wholeSlice(qkv.grad) };
+  const tiles: Dispatch["grid"] = (batch) => [heads, Math.ceil(batch.tokens / TILE), 1];
+  const inputs = { qkv: wholeSlice(qkv.array), logSums, starts };
+  const back = { ...inputs, dy: wholeSlice(y.grad), dots };
+  const dqkv = wholeSlice(qkv.grad);
+  // Each head's gradients of keys and values, if a group's are to be summed.
+  const parts = group > 1 ? wholeSlice(graph.scratch(2 * tokens * kFrom)) : undefined;
+  const to = parts
+    ? { toRow: 2 * kFrom, kTo: 0, vTo: kFrom }
+    : { toRow: qkv.width, kTo: kFrom, vTo: params.vFrom };
+  const width = 2 * kvHeads * headDim;
   graph.add({
     forward: [
-      dispatch(
-        attentionKernel(headDim),
-        params,
-        { qkv: saved.qkv, starts, y: wholeSlice(y.array), logSums },
-        tiles(heads),
-      ),
+      dispatch(attentionKernel(headDim), params, { ...inputs, y: wholeSlice(y.array) }, tiles),
     ],
     backward: () => [
-      dispatch(
-        attentionDots,
-        { heads, headDim },
-        { y: wholeSlice(y.array), dy: saved.dy, dots },
-        (batch) => elements(batch.tokens * heads),
-      ),
-      dispatch(queryBack(headDim), params, back, tiles(heads)),
+      dispatch(queryBack(headDim), params, { ...back, y: wholeSlice(y.array), dqkv }, tiles),
       dispatch(
         keyBack(headDim),
-        params,
-        { ...back, ends: wholeSlice(graph.batch.ends) },
-        tiles(kvHeads),
+        { ...params, ...to },
+        { ...back, ends: wholeSlice(graph.batch.ends), dkv: parts ?? dqkv },
+        tiles,
       ),
+      ...(parts
+        ? [
+            dispatch(
+              groupSums,
+              { group, headDim, width, row: qkv.width, kFrom },
+              { parts, dqkv },
+              (batch) => elements(batch.tokens * width),
+            ),
+          ]
+        : []),
     ],
   });
   return y;

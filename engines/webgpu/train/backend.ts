@@ -8,7 +8,7 @@ import { formatMemory } from "../../training/formatMemory.ts";
 import type { Preparation } from "../../training/preparation.ts";
 import { WORD_BYTES } from "../device/array.ts";
 import type { Device } from "../device/device.ts";
-import { MAX_HEAD_DIM } from "../kernels/attention.ts";
+import { MAX_HEAD_DIM } from "../kernels/attentionTiles.ts";
 import { createLearner } from "../step/learner.ts";
 import {
   type TrainingPlan,
