@@ -1,6 +1,7 @@
 import { ropeTables } from "../../families/rope.ts";
 import { type Recompute, type Segment, createSegments } from "../../training/segments.ts";
 import type { Arrays, DeviceArray } from "../device/array.ts";
+import { MAX_SPLIT_WORDS } from "../ops/matmuls.ts";
 import type { BatchLimits, BatchPlan, Graph, Operation } from "../ops/operation.ts";
 import { type TensorOptions, type TensorPlan, createTensors } from "./tensors.ts";
 
@@ -43,6 +44,7 @@ export function createGraph(
       return { array, width, rows, grad, isResidual };
     },
     residual: (to) => ({ ...to, array: memory.residual(limits[to.rows] * to.width) }),
+    splits: reserve(Math.min(MAX_SPLIT_WORDS, options.maxWords)),
     angles(rope, headDim) {
       const key = JSON.stringify([rope, headDim]);
       const found = angles.get(key);

@@ -1,8 +1,14 @@
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import { planUpdates } from "../../lora/updateMatrices.ts";
+import type { LinearLayer } from "../../families/layers.ts";
 import { type Arrays, type DeviceArray, type Purpose, SLICE_WORDS } from "../device/array.ts";
 import { type StoredType, Q8_BLOCK } from "../kernels/stored.ts";
-import type { Graph, MatrixPart, MatrixWeight, VectorWeight } from "../ops/operation.ts";
+import type {
+  Graph,
+  LoraUpdates,
+  MatrixPart,
+  MatrixWeight,
+  VectorWeight,
+} from "../ops/operation.ts";
 
 /** How a model's tensors are stored. */
 export interface TensorOptions {
@@ -152,7 +158,20 @@ export function createTensors(
     return made;
   }
 
-  return { matrix, vector, lora: planUpdates(lora, trainedMatrix), plan };
+  function updates(linears: readonly LinearLayer[], inner: number): LoraUpdates | undefined {
+    const adapted = linears.filter(({ target }) => lora?.targetModules.includes(target));
+    if (!lora || adapted.length === 0) return undefined;
+    const { r, alpha } = lora;
+    const rows = adapted.map(({ name }) => [`${name}.lora_A.weight`, r]);
+    const b = linears.map((linear) =>
+      adapted.includes(linear)
+        ? trainedMatrix({ [`${linear.name}.lora_B.weight`]: linear.out }, r)
+        : undefined,
+    );
+    return { a: trainedMatrix(Object.fromEntries(rows), inner), b, scale: alpha / r };
+  }
+
+  return { matrix, vector, lora: updates, plan };
 }
 
 export const TRAINED_ARRAYS = Object.keys(PURPOSES) as TrainedArray[];

@@ -3,7 +3,14 @@ import { wholeSlice } from "../device/array.ts";
 import { type Dispatch, dispatch, elements, workgroups } from "../device/dispatch.ts";
 import { addBias } from "../kernels/elements.ts";
 import { SUM_COLUMNS, biasBack } from "../kernels/norm.ts";
-import { allRows, linear as multiply, linearBack, rowsOf, weightBack } from "./matmuls.ts";
+import {
+  allRows,
+  columnsFrom,
+  linear as multiply,
+  linearBack,
+  rowsOf,
+  weightBack,
+} from "./matmuls.ts";
 import { type Activation, type Graph, kindIndex } from "./operation.ts";
 
 /**
@@ -22,18 +29,16 @@ export function linear(
   );
   const range = allRows(x.rows);
   const input = rowsOf(x.array, x.width);
-  const parts = planParts(graph, x, linears);
-  const updates = parts.flatMap(({ update }) => update ?? []);
-  const biases = parts.flatMap(({ bias }) => bias ?? []);
+  const biases = planBiases(graph, linears);
+  const adapter = planAdapter(graph, x, linears);
   const y = residual ? graph.residual(residual) : graph.activation(x.rows, weight.out);
   const output = rowsOf(y.array, weight.out);
-  const dz = graph.scratch(graph.limits[x.rows] * Math.max(1, ...updates.map(({ a }) => a.out)));
   const grad = rowsOf(y.grad, weight.out);
   const dx = rowsOf(x.grad, x.width);
 
   graph.add({
     forward: [
-      ...multiply(range, input, weight, output, { adds: residual?.array }),
+      ...multiply(graph, range, input, weight, output, { adds: residual?.array }),
       ...biases.map(({ from, out, weights }) =>
         dispatch(
           addBias,
@@ -42,29 +47,34 @@ export function linear(
           (batch) => elements(batch[x.rows] * out),
         ),
       ),
-      ...updates.flatMap(({ from, a, b, z, scale }) => {
-        const columns = rowsOf(y.array, weight.out, from);
-        return ofAdapter([
-          ...multiply(range, input, a, z),
-          ...multiply(range, z, b, columns, { adds: "itself", alpha: scale }),
-        ]);
-      }),
+      ...ofAdapter(adapter, ({ a, parts, z, scale }) => [
+        ...multiply(graph, range, input, a, z),
+        ...parts.flatMap(({ b, from, at }) =>
+          multiply(graph, range, columnsFrom(z, at), b, columnsFrom(output, from), {
+            adds: "itself",
+            alpha: scale,
+          }),
+        ),
+      ]),
     ],
     backward(isAdded) {
       const adds = isAdded ? "itself" : undefined;
       return [
-        ...linearBack(range, grad, weight, dx),
-        ...weightBack(range, grad, input, weight, { adds }),
-        ...updates.flatMap(({ from, a, b, z, scale }) => {
-          const columns = rowsOf(y.grad, weight.out, from);
-          const back = rowsOf(dz, a.out);
-          return ofAdapter([
-            ...linearBack(range, columns, b, back, { alpha: scale }),
-            ...weightBack(range, columns, z, b, { adds, alpha: scale }),
-            ...weightBack(range, back, input, a, { adds }),
-            ...linearBack(range, back, a, dx, { adds: "itself" }),
-          ]);
-        }),
+        ...linearBack(graph, range, grad, weight, dx),
+        ...weightBack(graph, range, grad, input, weight, { adds }),
+        ...ofAdapter(adapter, ({ a, parts, z, dz, scale }) => [
+          ...parts.flatMap(({ b, from, at }) => [
+            ...linearBack(graph, range, columnsFrom(grad, from), b, columnsFrom(dz, at), {
+              alpha: scale,
+            }),
+            ...weightBack(graph, range, columnsFrom(grad, from), columnsFrom(z, at), b, {
+              adds,
+              alpha: scale,
+            }),
+          ]),
+          ...weightBack(graph, range, dz, input, a, { adds }),
+          ...linearBack(graph, range, dz, a, dx, { adds: "itself" }),
+        ]),
         ...biases.flatMap(({ from, out, gradients }) =>
           gradients
             ? dispatch(
@@ -88,22 +98,38 @@ export function linear(
   return y;
 }
 
-/** Each layer's columns, with its bias and its update, and memory for z = x·Aᵀ. */
-function planParts(graph: Graph, x: Activation, linears: readonly LinearLayer[]) {
+function planBiases(graph: Graph, linears: readonly LinearLayer[]) {
   let next = 0;
-  return linears.map(({ name, target, out, hasBias }) => {
+  return linears.flatMap(({ name, out, hasBias }) => {
     const from = next;
     next += out;
-    const lora = graph.lora(name, target, out, x.width);
-    const r = lora?.a.out ?? 0;
-    const saved = () => graph.saved(graph.limits[x.rows] * r, { isSmall: true });
-    return {
-      bias: hasBias ? { ...graph.vector(`${name}.bias`, out), from, out } : undefined,
-      update: lora && { ...lora, from, z: rowsOf(saved(), r) },
-    };
+    return hasBias ? { ...graph.vector(`${name}.bias`, out), from, out } : [];
   });
 }
 
-function ofAdapter(calls: Dispatch[]): Dispatch[] {
-  return calls.map((call) => ({ ...call, isAdapter: true }));
+/** The layers' LoRA updates, with memory for z = x·Aᵀ and its gradient. */
+function planAdapter(graph: Graph, x: Activation, linears: readonly LinearLayer[]) {
+  const updates = graph.lora(linears, x.width);
+  if (!updates) return undefined;
+  const { a, b, scale } = updates;
+  const count = graph.limits[x.rows] * a.out;
+  let [from, at] = [0, 0];
+  const parts = linears.flatMap(({ out }, i) => {
+    const part = { b: b[i]!, from, at };
+    from += out;
+    if (!b[i]) return [];
+    at += b[i].in;
+    return part;
+  });
+  const z = rowsOf(graph.saved(count, { isSmall: true }), a.out);
+  return { a, parts, z, dz: rowsOf(graph.scratch(count), a.out), scale };
+}
+
+type Adapter = NonNullable<ReturnType<typeof planAdapter>>;
+
+function ofAdapter(
+  adapter: Adapter | undefined,
+  calls: (adapter: Adapter) => Dispatch[],
+): Dispatch[] {
+  return adapter ? calls(adapter).map((call) => ({ ...call, isAdapter: true })) : [];
 }

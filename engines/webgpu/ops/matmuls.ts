@@ -1,7 +1,7 @@
 import { type DeviceArray, type Slice, wholeSlice } from "../device/array.ts";
-import { type BatchCounts, type Dispatch, dispatch } from "../device/dispatch.ts";
-import { type MatmulVariant, type Tile, matmul } from "../kernels/matmul.ts";
-import { type MatrixWeight, type RowKind, kindIndex } from "./operation.ts";
+import { type BatchCounts, type Dispatch, dispatch, elements } from "../device/dispatch.ts";
+import { type MatmulVariant, type Tile, matmul, sumSplits } from "../kernels/matmul.ts";
+import { type Graph, type MatrixWeight, type RowKind, kindIndex } from "./operation.ts";
 
 /** Rows of an array, or some columns of them. */
 export interface Rows {
@@ -29,6 +29,10 @@ export function rowsOf(array: DeviceArray, row: number, from = 0): Rows {
   return { array, row, from };
 }
 
+export function columnsFrom(rows: Rows, column: number): Rows {
+  return { ...rows, from: rows.from + column };
+}
+
 /** All rows of a kind. */
 export function allRows(kind: RowKind): RowRange {
   return { kind, first: 0, limit: MAX_ROWS };
@@ -38,14 +42,16 @@ const MAX_ROWS = 2 ** 31;
 
 /** y [rows, out] = added + alpha · x·Wᵀ */
 export function linear(
+  graph: Graph,
   range: RowRange,
   x: Rows,
   w: MatrixWeight,
   y: Rows,
   { adds, alpha = 1 }: ProductOptions = {},
 ): Dispatch[] {
-  return w.parts.map(({ first, rows: N, weights, scales }) =>
+  return w.parts.flatMap(({ first, rows: N, weights, scales }) =>
     product(
+      graph,
       { M: range, N, K: w.in },
       { isAByRow: true, isBByColumn: true, type: w.type },
       { x, xColumn: 1, w: { slice: weights, from: 0, row: 1, column: w.in, scales } },
@@ -56,14 +62,16 @@ export function linear(
 
 /** dx [rows, in] = added + alpha · dy·W */
 export function linearBack(
+  graph: Graph,
   range: RowRange,
   dy: Rows,
   w: MatrixWeight,
   dx: Rows,
   { adds, alpha = 1 }: ProductOptions = {},
 ): Dispatch[] {
-  return w.parts.map(({ first, rows: K, weights, scales }, i) =>
+  return w.parts.flatMap(({ first, rows: K, weights, scales }, i) =>
     product(
+      graph,
       { M: range, N: w.in, K },
       { isAByRow: true, isBByColumn: false, type: w.type },
       {
@@ -78,6 +86,7 @@ export function linearBack(
 
 /** dW [out, in] = added + alpha · dyᵀ·x */
 export function weightBack(
+  graph: Graph,
   range: RowRange,
   dy: Rows,
   x: Rows,
@@ -87,6 +96,7 @@ export function weightBack(
   return w.parts.flatMap(({ first, rows: M, gradients }) =>
     gradients
       ? product(
+          graph,
           { M, N: w.in, K: range },
           { isAByRow: false, isBByColumn: false, type: "f32" },
           {
@@ -117,26 +127,60 @@ interface Output extends ProductOptions {
   alpha: number;
 }
 
+/** Workgroups up to which a product is split along K, and the least depth of a split. */
+const [FEW_WORKGROUPS, MIN_SPLIT] = [256, 256];
+/** Words of all parts of a split product: of as many full tiles as there are workgroups. */
+export const MAX_SPLIT_WORDS = FEW_WORKGROUPS * 64 * 64;
+
 function product(
-  { M, N, K }: Sizes,
-  layout: Omit<MatmulVariant, "tile" | "addsOther">,
+  graph: Graph,
+  sizes: Sizes,
+  layout: Pick<MatmulVariant, "isAByRow" | "isBByColumn" | "type">,
   { x, xColumn, w }: Inputs,
   { y, adds, alpha }: Output,
-): Dispatch {
+): Dispatch[] {
+  const { M, N, K } = sizes;
   const range = [M, K].find((size) => typeof size === "object") ?? allRows("tokens");
-  const tile = tileOf(typeof M === "number" ? M : MAX_ROWS, N);
-  const [rows, columns] = tile;
+  const most = (size: number | RowRange) =>
+    typeof size === "number" ? size : rowsIn(graph.limits, size);
+  const tile = tileOf(most(M), N);
+  const splits = splitsOf(tile, [most(M), N, most(K)], graph.splits.words);
+  const isSplit = splits > 1;
+  const rows = {
+    M: typeof M === "number" ? M : 0,
+    N,
+    kind: kindIndex(range.kind),
+    first: range.first,
+    limit: range.limit,
+    splits,
+  };
+  const to = {
+    cFrom: "from" in y ? y.from : 0,
+    cRow: y.row,
+    adds: Number(adds === "itself"),
+    alpha,
+  };
+  const c = "slice" in y ? y.slice : wholeSlice(y.array);
   const addsOther = typeof adds === "object";
-  const kernel = matmul({ ...layout, tile, addsOther });
-  return dispatch(
-    kernel,
+  const added: Record<string, Slice> = addsOther ? { added: wholeSlice(adds) } : {};
+  const rowCount = (batch: BatchCounts) => (typeof M === "number" ? M : rowsIn(batch, M));
+  const parts = isSplit ? wholeSlice(graph.splits) : undefined;
+  const multiply = dispatch(
+    matmul({
+      ...layout,
+      tile,
+      isAligned: isAligned([
+        N,
+        ...(layout.isAByRow ? [most(K)] : []),
+        ...[x.from, layout.isAByRow ? x.row : xColumn],
+        ...[w.from, layout.isBByColumn ? w.column : w.row],
+        ...(isSplit ? [] : [to.cFrom, to.cRow]),
+      ]),
+      addsOther: addsOther && !isSplit,
+    }),
     {
-      M: typeof M === "number" ? M : 0,
-      N,
+      ...rows,
       K: typeof K === "number" ? K : 0,
-      kind: kindIndex(range.kind),
-      first: range.first,
-      limit: range.limit,
       aFrom: x.from,
       aRow: x.row,
       aColumn: xColumn,
@@ -144,32 +188,46 @@ function product(
       wRow: w.row,
       wColumn: w.column,
       scales: w.scales,
-      cFrom: "from" in y ? y.from : 0,
-      cRow: y.row,
-      adds: Number(adds === "itself"),
-      alpha,
+      ...(isSplit ? { cFrom: 0, cRow: N, adds: 0, alpha: 1 } : to),
     },
-    {
-      a: wholeSlice(x.array),
-      w: w.slice,
-      ...(addsOther && { added: wholeSlice(adds) }),
-      c: "slice" in y ? y.slice : wholeSlice(y.array),
-    },
-    (batch) => [
-      Math.ceil(N / columns),
-      Math.ceil((typeof M === "number" ? M : rowsIn(batch, M)) / rows),
-      1,
-    ],
+    { a: wholeSlice(x.array), w: w.slice, ...(isSplit ? {} : added), c: parts ?? c },
+    (batch) => [Math.ceil(N / tile[1]), Math.ceil(rowCount(batch) / tile[0]), splits],
   );
+  if (!parts) return [multiply];
+  const sum = dispatch(sumSplits(addsOther), { ...rows, ...to }, { parts, ...added, c }, (batch) =>
+    elements(rowCount(batch) * N),
+  );
+  return [multiply, sum];
+}
+
+function isAligned(sizes: readonly number[]): boolean {
+  return sizes.every((size) => size % 4 === 0);
 }
 
 /** Rows of a range that a batch has. */
-export function rowsIn(batch: BatchCounts, { kind, first, limit }: RowRange): number {
+export function rowsIn(
+  batch: Pick<BatchCounts, RowKind>,
+  { kind, first, limit }: RowRange,
+): number {
   return Math.max(0, Math.min(limit, batch[kind] - first));
 }
 
-/** Long tiles for a result of few rows or columns, as of an adapter. */
+/** Narrow tiles for a result of few rows or columns, as of an adapter. */
 function tileOf(M: number, N: number): Tile {
-  if (N <= 16) return [256, 16];
-  return M <= 16 ? [16, 256] : [64, 64];
+  if (N <= 16) return [64, 16];
+  return M <= 16 ? [16, 64] : [64, 64];
+}
+
+/**
+ * Into how many parts K is split, so that a deep product of few tiles keeps the GPU busy.
+ * @param maxWords of all parts
+ */
+function splitsOf(
+  [rows, columns]: Tile,
+  [M, N, K]: readonly [number, number, number],
+  maxWords: number,
+): number {
+  const workgroups = Math.ceil(M / rows) * Math.ceil(N / columns);
+  const limits = [FEW_WORKGROUPS / workgroups, K / MIN_SPLIT, maxWords / M / N];
+  return Math.max(1, Math.floor(Math.min(...limits)));
 }

@@ -1,5 +1,5 @@
 import type { Rope } from "../../families/dimensions.ts";
-import type { LoraUpdate } from "../../lora/updateMatrices.ts";
+import type { LinearLayer } from "../../families/layers.ts";
 import type { SaveOptions } from "../../training/segments.ts";
 import type { DeviceArray, Slice } from "../device/array.ts";
 import type { BatchCounts, Dispatch } from "../device/dispatch.ts";
@@ -70,6 +70,16 @@ export interface MatrixWeight {
   isTrained: boolean;
 }
 
+/** y += scale · (x·Aᵀ)·Bᵀ for some of the linear layers. */
+export interface LoraUpdates {
+  /** All layers' A, [layers · r, in] */
+  a: MatrixWeight;
+  /** Each layer's B, [out, r], or undefined if it isn't adapted. */
+  b: (MatrixWeight | undefined)[];
+  /** alpha / r */
+  scale: number;
+}
+
 export interface VectorWeight {
   weights: Slice;
   gradients: Slice | undefined;
@@ -120,13 +130,8 @@ export interface Graph {
   /** Concatenated tensors, by name and number of rows: [sum of rows, inner]. */
   matrix: (tensors: Record<string, number>, inner: number) => MatrixWeight;
   vector: (name: string, count: number) => VectorWeight;
-  /** A linear layer's LoRA update; undefined if it isn't adapted. */
-  lora: (
-    name: string,
-    target: string,
-    out: number,
-    inner: number,
-  ) => LoraUpdate<MatrixWeight> | undefined;
+  /** LoRA updates of adjacent linear layers with one input; undefined if none is adapted. */
+  lora: (linears: readonly LinearLayer[], inner: number) => LoraUpdates | undefined;
   /** An operation's result [rows, width]. */
   activation: (
     rows: RowKind,
@@ -141,6 +146,8 @@ export interface Graph {
   saved: (count: number, options?: SaveOptions) => DeviceArray;
   /** Memory that no other operation reads, in words. */
   scratch: (count: number) => DeviceArray;
+  /** Memory of a split product's parts, which the next such product overwrites. */
+  splits: DeviceArray;
   /** RoPE's cosines and sines, [positions, headDim / 2] each. */
   angles: (rope: Rope, headDim: number) => { cosines: DeviceArray; sines: DeviceArray };
 }

@@ -27,7 +27,7 @@ function headNorm(lengths: number[], heads: number, kvHeads: number, headDim: nu
   };
 }
 
-/** Adjacent linear layers, of which the first is adapted with `rank`. */
+/** Adjacent linear layers, of which all but the second are adapted with `rank`. */
 function linear(
   lengths: number[],
   inner: number,
@@ -36,7 +36,7 @@ function linear(
 ): Operation {
   const isAdded = more.widths?.length === 2;
   const linears = outs.map((out, i) => ({
-    ...{ name: `l${i}`, out, target: i === 0 ? "t" : "u", hasBias: i !== 1 },
+    ...{ name: `l${i}`, out, target: i === 1 ? "u" : "t", hasBias: i !== 1 },
   }));
   return {
     name: `linear ${lengths.join()} × ${inner} → ${outs.join()} ${JSON.stringify(more)} rank ${rank}`,
@@ -45,8 +45,14 @@ function linear(
     tensors: Object.fromEntries([
       ...linears.map(({ name, out }) => [`${name}.weight`, [out, inner]]),
       ...linears.flatMap(({ name, out, hasBias }) => (hasBias ? [[`${name}.bias`, [out]]] : [])),
-      ...(rank ? [["l0.lora_A.weight", [rank, inner]]] : []),
-      ...(rank ? [["l0.lora_B.weight", [outs[0]!, rank]]] : []),
+      ...linears.flatMap(({ name, out, target }) =>
+        rank && target === "t"
+          ? [
+              [`${name}.lora_A.weight`, [rank, inner]],
+              [`${name}.lora_B.weight`, [out, rank]],
+            ]
+          : [],
+      ),
     ]) as Record<string, number[]>,
     build: (layers, x, residual) => layers.linear(x, linears, isAdded ? residual : undefined),
     ...more,
@@ -143,6 +149,12 @@ export const OPERATIONS: readonly Operation[] = [
   linear(MANY, 3, [17, 1], { type: "f32", rank: 1 }),
   linear(FEW, 66, [129, 5], { type: "bf16", rank: 3, widths: [66, 134], maxWords: 40 * 33 }),
   linear(SOME, 96, [70, 65], { type: "q8_0", rank: 17, maxWords: 40 * 27 }),
+  // Read in fours.
+  linear(FEW, 68, [132, 8, 20], { type: "bf16", rank: 4, widths: [68, 160] }),
+  linear(THREE, 64, [128, 4], { type: "q8_0", rank: 8 }),
+  // Deep enough to be split.
+  linear(SOME, 516, [8, 4], { type: "f32", rank: 4 }),
+  linear([520], 3, [5]),
   rope(ONE, 1, 1, 2),
   rope(FEW, 3, 1, 66),
   attention(ONE, 1, 1, 1),
