@@ -17,9 +17,8 @@ export interface MatmulVariant {
   addsOther: boolean;
 }
 
-const THREADS = 64;
 /** Depth of the tiles of A and B in a workgroup's memory. */
-export const DEPTH = 16;
+const DEPTH = 16;
 
 /**
  * C [M, N] = added + alpha · A·B. Each thread multiplies 4 × 4 or 8 × 8 in registers, while its next elements of A and B
@@ -28,71 +27,75 @@ export const DEPTH = 16;
 export function matmul(variant: MatmulVariant): Kernel<(typeof SIZES)[number] | "alpha", string> {
   const { tile, isAByRow, isBByColumn, type, isAligned, addsOther } = variant;
   const [rows, columns] = tile;
-  /** Rows and columns of a thread, in fours. */
-  const [down, across] = rows === columns ? [2, 2] : [1, 1];
-  /** Threads along a tile's columns, and along its rows. */
-  const threads = [columns / 4 / across, rows / 4 / down] as const;
-  const result = isAligned ? "vec4f" : "f32";
-  const added: Record<string, Element> = addsOther ? { added: result } : {};
-  const sums = Array.from({ length: 4 * down }, (_, y) =>
-    Array.from({ length: across }, (_, x) => ({ sum: `sum${y}_${x}`, y, x })),
+  /** Fours of rows, and of columns, of a thread. */
+  const fours = rows === columns ? 2 : 1;
+  /** Threads along a tile's rows, and along its columns. */
+  const [down, across] = [rows / 4 / fours, columns / 4 / fours];
+  const threads = down * across;
+  const element = isAligned ? "vec4f" : "f32";
+  const added: Record<string, Element> = addsOther ? { added: element } : {};
+  const a = operand("A", "p.aFrom", ["p.aRow", "p.aColumn"], [rows, threads], isAByRow, isAligned);
+  const b = operand(
+    "B",
+    "p.wFrom",
+    ["p.wColumn", "p.wRow"],
+    [columns, threads],
+    isBByColumn,
+    isAligned,
+  );
+  const sums = Array.from({ length: 4 * fours }, (_, y) =>
+    Array.from({ length: fours }, (_, x) => ({ name: `sum${y}${x}`, y, x })),
   ).flat();
-  const read = (from: string) =>
-    `    if (i < ${rows}u) { nextA = fetchA(m0 + a4, ${from} + aDepth, M, K); }
-    if (i < ${columns}u) { nextB = fetchB(n0 + b4, ${from} + bDepth, p.N, K); }`;
   return kernel(["matmul", ...tile, isAByRow, isBByColumn, type, isAligned, addsOther].join(" "), {
     params: { ...(Object.fromEntries(SIZES.map((size) => [size, "u32"])) as Sizes), alpha: "f32" },
-    reads: { a: result, w: isAligned ? wordsOf(type).four : wordsOf(type).one, ...added },
-    writes: { c: result } as Record<string, Element>,
+    reads: { a: element, w: isAligned ? wordsOf(type).four : wordsOf(type).one, ...added },
+    writes: { c: element } as Record<string, Element>,
     code: `
-var<workgroup> aTile: array<vec4f, ${(DEPTH * rows) / 4}>;
-var<workgroup> bTile: array<vec4f, ${(DEPTH * columns) / 4}>;
-
 /** Rows of the batch that this product takes. */
 fn batchRows() -> u32 { return min(p.limit, max(batch[p.kind], p.first) - p.first); }
 
 fn decodeA(at: u32) -> ${isAligned ? "vec4f { return a[at / 4u]; }" : "f32 { return a[at]; }"}
 ${fourDecoder(type, isAligned)}
+${a.functions}
+${b.functions}
 
-${fetch("A", "p.aFrom", ["p.aRow", "p.aColumn"], isAByRow, isAligned)}
-${fetch("B", "p.wFrom", ["p.wColumn", "p.wRow"], isBByColumn, isAligned)}
-
-@compute @workgroup_size(${THREADS}) fn main(
+@compute @workgroup_size(${threads}) fn main(
   @builtin(workgroup_id) group: vec3u,
   @builtin(local_invocation_index) i: u32,
 ) {
   let M = select(p.M, batchRows(), p.M == 0u);
+  let N = p.N;
   let depth = select(p.K, batchRows(), p.K == 0u);
   let share = (depth / p.splits + ${DEPTH}u) / ${DEPTH}u * ${DEPTH}u;
   let begin = group.z * share;
   let K = min(depth, begin + share);
   let m0 = group.y * ${rows}u;
   let n0 = group.x * ${columns}u;
-  let row = i / ${threads[0]}u;
-  let column = i % ${threads[0]}u;
-${sums.map(({ sum }) => `  var ${sum} = vec4f(0.0);`).join("\n")}
-  let ${block("a", rows, isAByRow)}
-  let ${block("b", columns, isBByColumn)}
-  var nextA: mat4x4f;
-  var nextB: mat4x4f;
-${read("begin")}
+  let row = i / ${across}u;
+  let column = i % ${across}u;
+${sums.map(({ name }) => `  var ${name} = vec4f(0.0);`).join("\n")}
+${a.start("i", "m0")}
+${b.start(`(${threads - 1}u - i)`, "n0")}
+${a.read("begin", "M")}
+${b.read("begin", "N")}
   for (var k0 = begin; k0 < K; k0 += ${DEPTH}u) {
     workgroupBarrier();
-${store("aTile", "nextA", "a", rows, isAByRow)}
-${store("bTile", "nextB", "b", columns, isBByColumn)}
+${a.store}
+${b.store}
     workgroupBarrier();
-${read(`k0 + ${DEPTH}u`)}
+${a.read(`k0 + ${DEPTH}u`, "M")}
+${b.read(`k0 + ${DEPTH}u`, "N")}
     for (var k = 0u; k < ${DEPTH}u; k++) {
-${range(down, (y) => `      let left${y} = aTile[k * ${rows / 4}u + ${y * threads[1]}u + row];`)}
-${range(across, (x) => `      let right${x} = bTile[k * ${columns / 4}u + ${x * threads[0]}u + column];`)}
-${sums.map(({ sum, y, x }) => `      ${sum} = fma(vec4f(left${y >> 2}[${y % 4}]), right${x}, ${sum});`).join("\n")}
+${lines(fours, (y) => `      let left${y} = tileA[k * ${rows / 4}u + ${y * down}u + row];`)}
+${lines(fours, (x) => `      let right${x} = tileB[k * ${columns / 4}u + ${x * across}u + column];`)}
+${sums.map(({ name, y, x }) => `      ${name} = fma(vec4f(left${y >> 2}[${y % 4}]), right${x}, ${name});`).join("\n")}
     }
   }
-  var sums = array<vec4f, ${sums.length}>(${sums.map(({ sum }) => sum).join(", ")});
+  var sums = array<vec4f, ${sums.length}>(${sums.map(({ name }) => name).join(", ")});
   for (var j = 0u; j < ${sums.length}u; j++) {
-    let y = j / ${across}u;
-    let m = m0 + y / 4u * ${4 * threads[1]}u + row * 4u + y % 4u;
-    write(m, n0 + j % ${across}u * ${4 * threads[0]}u + column * 4u, sums[j], M, group.z);
+    let y = j / ${fours}u;
+    let m = m0 + y / 4u * ${4 * down}u + row * 4u + y % 4u;
+    write(m, n0 + j % ${fours}u * ${4 * across}u + column * 4u, sums[j], M, group.z);
   }
 }
 
@@ -136,66 +139,77 @@ const SIZES = [
 
 type Sizes = Record<(typeof SIZES)[number], "u32">;
 
-function range(count: number, line: (i: number) => string): string {
+function lines(count: number, line: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => line(i)).join("\n");
 }
 
 /**
- * WGSL of a function that reads 4 × 4 elements, 0 beyond the matrix; each vector's are adjacent.
+ * WGSL for A or B: threads read 4 × 4 elements each into `next`, 0 beyond the matrix, and store them in a tile as
+ * vectors of four across.
  * @param strides between elements across, and along the depth
+ * @param sizes the tile's width, and a workgroup's threads
  * @param isByDepth whether elements along the depth are adjacent
  */
-function fetch(
+function operand(
   name: "A" | "B",
   from: string,
   [acrossStride, depthStride]: readonly [string, string],
+  [width, threads]: readonly [number, number],
   isByDepth: boolean,
   isAligned: boolean,
-): string {
+) {
+  const blocks = (width / 4) * (DEPTH / 4);
+  const guarded = (body: string) =>
+    blocks < threads ? `    if (block${name} < ${blocks}u) {\n${body}\n    }` : body;
   const type = isAligned ? "vec4f" : "f32";
-  const [across, depth] = isByDepth ? ["j", "c"] : ["c", "j"];
-  const vectors = [0, 1, 2, 3].map((j) =>
-    isByDepth
-      ? `at${name}(across + ${j}u, depth, width, K)`
-      : `at${name}(across, depth + ${j}u, width, K)`,
-  );
-  const body = isAligned
-    ? `  return mat4x4f(${vectors.join(", ")});`
-    : `  var four: mat4x4f;
-  for (var j = 0u; j < 4u; j++) {
-    for (var c = 0u; c < 4u; c++) { four[j][c] = at${name}(across + ${across}, depth + ${depth}, width, K); }
-  }
-  return four;`;
-  return `
+  const next = (j: number) => `next${name}${j}`;
+  const [acrossOf, depthOf] = isByDepth ? ["j", "c"] : ["c", "j"];
+  // Adjacent threads read adjacent memory.
+  const [depth, across] = isByDepth
+    ? [`block${name} % ${DEPTH / 4}u`, `block${name} / ${DEPTH / 4}u`]
+    : [`block${name} / ${width / 4}u`, `block${name} % ${width / 4}u`];
+  return {
+    functions: `
+var<workgroup> tile${name}: array<vec4f, ${(DEPTH * width) / 4}>;
+
 fn at${name}(across: u32, depth: u32, width: u32, K: u32) -> ${type} {
   if (across >= width || depth >= K) { return ${type}(0.0); }
   return decode${name}(${from} + across * ${acrossStride} + depth * ${depthStride});
 }
-fn fetch${name}(across: u32, depth: u32, width: u32, K: u32) -> mat4x4f {
-${body}
-}`;
-}
-
-/** WGSL: which 4 × 4 elements of a tile a thread reads, so that adjacent threads read adjacent memory. */
-function block(name: "a" | "b", width: number, isByDepth: boolean): string {
-  const [depth, four] = isByDepth
-    ? [`i % ${DEPTH / 4}u * 4u`, `i / ${DEPTH / 4}u * 4u`]
-    : [`i / ${width / 4}u * 4u`, `i % ${width / 4}u * 4u`];
-  return `${name}Depth = ${depth};\n  let ${name}4 = ${four};`;
-}
-
-/** WGSL: stores what a thread read in a tile, as vectors of four elements across. */
-function store(
-  tile: string,
-  read: string,
-  name: "a" | "b",
-  width: number,
-  isByDepth: boolean,
-): string {
-  return `    if (i < ${width}u) {
-      let fours = ${isByDepth ? `transpose(${read})` : read};
-${range(4, (j) => `      ${tile}[(${name}Depth + ${j}u) * ${width / 4}u + ${name}4 / 4u] = fours[${j}];`)}
-    }`;
+${
+  isAligned
+    ? `fn read${name}(across: u32, depth: u32, j: u32, width: u32, K: u32) -> vec4f {
+  return at${name}(${isByDepth ? "across + j, depth" : "across, depth + j"}, width, K);
+}`
+    : `fn read${name}(across: u32, depth: u32, j: u32, width: u32, K: u32) -> vec4f {
+  var four: vec4f;
+  for (var c = 0u; c < 4u; c++) { four[c] = at${name}(across + ${acrossOf}, depth + ${depthOf}, width, K); }
+  return four;
+}`
+}`,
+    /** @param index of a thread among those that read it @param first the tile's first row or column */
+    start: (index: string, first: string) => `  let block${name} = ${index};
+  let across${name} = ${across};
+  let depth${name} = ${depth};
+  let from${name} = ${first} + across${name} * 4u;
+${lines(4, (j) => `  var ${next(j)}: vec4f;`)}`,
+    /** @param from the depth @param size rows of A or columns of B */
+    read: (from: string, size: string) =>
+      guarded(
+        lines(
+          4,
+          (j) =>
+            `    ${next(j)} = read${name}(from${name}, ${from} + depth${name} * 4u, ${j}u, ${size}, K);`,
+        ),
+      ),
+    store: guarded(
+      lines(4, (j) => {
+        const transposed = [0, 1, 2, 3].map((c) => `${next(c)}[${j}]`).join(", ");
+        const value = isByDepth ? `vec4f(${transposed})` : next(j);
+        return `    tile${name}[(depth${name} * 4u + ${j}u) * ${width / 4}u + across${name}] = ${value};`;
+      }),
+    ),
+  };
 }
 
 function writeOne(at: string, sum: string, zero: string, addsOther: boolean): string {

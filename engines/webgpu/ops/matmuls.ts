@@ -212,10 +212,15 @@ export function rowsIn(
   return Math.max(0, Math.min(limit, batch[kind] - first));
 }
 
-/** Narrow tiles for a result of few rows or columns, as of an adapter. */
+/** Narrow tiles for a result of few rows or columns, as of an adapter; large ones where there are enough of them. */
 function tileOf(M: number, N: number): Tile {
   if (N <= 16) return [64, 16];
-  return M <= 16 ? [16, 64] : [64, 64];
+  if (M <= 16) return [16, 64];
+  return workgroupsOf([128, 128], M, N) >= FEW_WORKGROUPS ? [128, 128] : [64, 64];
+}
+
+function workgroupsOf([rows, columns]: Tile, M: number, N: number): number {
+  return Math.ceil(M / rows) * Math.ceil(N / columns);
 }
 
 /**
@@ -223,11 +228,10 @@ function tileOf(M: number, N: number): Tile {
  * @param maxWords of all parts
  */
 function splitsOf(
-  [rows, columns]: Tile,
+  tile: Tile,
   [M, N, K]: readonly [number, number, number],
   maxWords: number,
 ): number {
-  const workgroups = Math.ceil(M / rows) * Math.ceil(N / columns);
-  const limits = [FEW_WORKGROUPS / workgroups, K / MIN_SPLIT, maxWords / M / N];
+  const limits = [FEW_WORKGROUPS / workgroupsOf(tile, M, N), K / MIN_SPLIT, maxWords / M / N];
   return Math.max(1, Math.floor(Math.min(...limits)));
 }
