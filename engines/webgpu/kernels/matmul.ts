@@ -49,7 +49,7 @@ export function matmul(variant: MatmulVariant): Kernel<(typeof SIZES)[number] | 
   return kernel(["matmul", ...tile, isAByRow, isBByColumn, type, isAligned, addsOther].join(" "), {
     params: { ...(Object.fromEntries(SIZES.map((size) => [size, "u32"])) as Sizes), alpha: "f32" },
     reads: { a: element, w: isAligned ? wordsOf(type).four : wordsOf(type).one, ...added },
-    writes: { c: element } as Record<string, Element>,
+    writes: { c: element },
     code: `
 /** Rows of the batch that this product takes. */
 fn batchRows() -> u32 { return min(p.limit, max(batch[p.kind], p.first) - p.first); }
@@ -220,13 +220,14 @@ function writeOne(at: string, sum: string, zero: string, addsOther: boolean): st
 }
 
 /** C [M, N] = added + alpha · the sum of a product's splits. */
-export const sumSplits = (addsOther: boolean) =>
-  kernel(`splits ${addsOther}`, {
+export function sumSplits(addsOther: boolean) {
+  const added: Record<string, Element> = addsOther ? { added: "f32" } : {};
+  return kernel(`splits ${addsOther}`, {
     params: {
       ...({ M: "u32", N: "u32", kind: "u32", first: "u32", limit: "u32", splits: "u32" } as const),
       ...({ cFrom: "u32", cRow: "u32", adds: "u32", alpha: "f32" } as const),
     },
-    reads: { parts: "f32", ...(addsOther ? { added: "f32" } : {}) } as Record<string, "f32">,
+    reads: { parts: "f32", ...added },
     writes: { c: "f32" },
     code: `
 @compute @workgroup_size(256) fn main(
@@ -242,3 +243,4 @@ export const sumSplits = (addsOther: boolean) =>
 ${writeOne("p.cFrom + element / p.N * p.cRow + element % p.N", "sum", "0.0", addsOther)}
 }`,
   });
+}

@@ -162,7 +162,7 @@ export function createTensors(
     const adapted = linears.filter(({ target }) => lora?.targetModules.includes(target));
     if (!lora || adapted.length === 0) return undefined;
     const { r, alpha } = lora;
-    const rows = adapted.map(({ name }) => [`${name}.lora_A.weight`, r]);
+    const rows = adapted.map(({ name }) => [`${name}.lora_A.weight`, r] as const);
     const b = linears.map((linear) =>
       adapted.includes(linear)
         ? trainedMatrix({ [`${linear.name}.lora_B.weight`]: linear.out }, r)
