@@ -111,14 +111,19 @@ const row4 = ({ array, first, from }: Rows, row: string, d: string) =>
 
 /** The products of rows of two tiles: 4 × 4 of each thread, by left row. */
 export function scores(sums: string, left: Rows, right: Rows, { isWhole }: HeadSize): Product {
-  // A thread reads a block of four rows × four columns of one operand.
   const block = (rows: Rows) =>
     `mat4x4f(${four((j) => row4(rows, `row + ${j}u`, "d")).join(", ")})`;
+  const either = (of: (rows: Rows) => string) => `select(${of(right)}, ${of(left)}, i < 128u)`;
+  // A thread reads a block of four rows × four columns of one operand.
+  const read =
+    left.array === right.array
+      ? `next = ${block({ array: left.array, first: either(({ first }) => first), from: either(({ from }) => from) })};`
+      : `if (i < 128u) { next = ${block(left)}; } else { next = ${block(right)}; }`;
   const fetch = (d0: string) => `
       {
         let row = i / 8u % 16u * 4u;
         let d = ${d0} + i % 8u * 4u;
-        if (i < 128u) { next = ${block(left)}; } else { next = ${block(right)}; }
+        ${read}
       }`;
   return {
     fetch: fetch("0u"),
