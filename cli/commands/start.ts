@@ -40,7 +40,10 @@ export const command = createCommand("start", {
       loadEntry(await ensureBundle(project, entry, lastNote.set), name, explain);
     // `kit serve --fine-tuning` has already created a planned job, which only has to begin.
     const trainer = plannedJob === undefined ? await load() : plannedTrainer(project, plannedJob);
-    sayIfSlow(trainer);
+    // Only this engine trains in Node.
+    const isInNode = trainer[DRIVER].prepared.engine.name === "embedded";
+    const slow = isInNode && process.env.KIT_NODE_NOTE !== "0" && slowRuntime(process.versions);
+    if (slow) printError(`kit: ${slow}`);
     if (detach) assertDetachable(trainer);
     if (resume) trainer[DRIVER].resume();
     if (jsonLines) trainer[DRIVER].observe(createJsonEvents(jsonLines.printValue));
@@ -51,14 +54,6 @@ export const command = createCommand("start", {
     // Exit even if the project's code has left something open.
     process.exit(lastExitCode(await jobRun.exitCode()));
   });
-
-/** Only the embedded engine trains in Node. */
-function sayIfSlow(trainer: DrivenTrainer): void {
-  const isInNode = trainer[DRIVER].prepared.engine.name === "embedded";
-  if (!isInNode || process.env.KIT_NODE_NOTE === "0") return;
-  const slow = slowRuntime(process.versions);
-  if (slow !== undefined) printError(`kit: ${slow}`);
-}
 
 /** A sentence printed just before training, or before the process exits without training. */
 function createLastNote() {

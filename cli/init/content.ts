@@ -24,10 +24,7 @@ const SHARED_FILES = [
 /** npm never packs a `.gitignore`, so the template stores it under another name. */
 const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
 
-/**
- * Install scripts that nobody needs: esbuild's checks a binary, and webgpu's removes a mark of downloads by a browser.
- * npm warns about one that is neither allowed nor denied, and pnpm fails.
- */
+// npm warns about undecided install scripts, and pnpm fails. Both packages work without theirs.
 const ALLOW_SCRIPTS = { esbuild: false, webgpu: false };
 
 /** Files that make a folder a project of its own, independent of the folders above it. */
