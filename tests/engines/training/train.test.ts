@@ -68,12 +68,17 @@ describe.each(BACKENDS)("a training on %s", (_, run, tooHigh) => {
     });
   });
 
-  test("a loss that is logged is the mean of the steps since the log before", async () => {
-    const each = losses(await run(tinyConfig())) as number[];
-    const [first, second, rest] = losses(await run(tinyConfig({ loggingSteps: 100 })));
-    expect([first, second]).toEqual(each.slice(0, 2));
-    const mean = each.slice(2).reduce((sum, loss) => sum + loss) / 4;
+  test("a loss that is logged is the mean of the steps since the log before, a norm the last one's", async () => {
+    const seven = { maxSteps: 7, saveSteps: 100 };
+    const runs = [1, 100].map((loggingSteps) => run(tinyConfig({ ...seven, loggingSteps })));
+    const [each, some] = await Promise.all(runs);
+    const all = losses(each!) as number[];
+    const [first, second, rest] = losses(some!);
+    expect([first, second]).toEqual(all.slice(0, 2));
+    const mean = all.slice(2).reduce((sum, loss) => sum + loss) / 5;
     expect(rest).toBeCloseTo(mean, 5);
+    const normOf = ({ events }: Run) => dataOf(events, "training.log").at(-1)?.gradNorm;
+    expect(normOf(some!)).toBe(normOf(each!));
   });
 
   test.each([undefined, LORA])(
