@@ -47,16 +47,16 @@ export const OPERANDS = `
 var<workgroup> operands: array<array<array<vec4f, 16>, 4>, 16>;
 `;
 
-/** WGSL: reads four columns of a token's row, as zeros beyond the batch or the head. */
+/** WGSL: reads four columns of a token's row, as zeros beyond the batch or the head, without a branch. */
 export const reader = (array: string, row: string, { isAligned }: HeadSize) => `
 fn ${array}4(token: u32, start: u32, d: u32) -> vec4f {
-  if (token >= batch.x || d >= p.headDim) { return vec4f(0.0); }
-  let at = token * ${row} + start + d;
+  let isInside = (token < batch.x) & (d < p.headDim);
+  let at = select(0u, token * ${row} + start + d, isInside);
   ${
     isAligned
-      ? `return ${array}[at / 4u];`
-      : `let last = p.headDim - 1u - d;
-  return vec4f(${four((j) => `select(0.0, ${array}[at + min(${j}u, last)], ${j}u <= last)`).join(", ")});`
+      ? `return select(vec4f(0.0), ${array}[at / 4u], isInside);`
+      : `let last = select(0u, p.headDim - 1u - d, isInside);
+  return vec4f(${four((j) => `select(0.0, ${array}[at + min(${j}u, last)], isInside & (${j}u <= last))`).join(", ")});`
   }
 }
 `;
