@@ -20,7 +20,7 @@ import { NORM } from "../kernels/optimizer.ts";
 import type { TrainedArray } from "../model/tensors.ts";
 import { readTrained, writeFrozen, writeTrained } from "../model/writeTensors.ts";
 import { writeBatch } from "./batch.ts";
-import { writeScalars } from "./optimizer.ts";
+import { stepScalars } from "./optimizer.ts";
 import type { TrainingPlan } from "./trainingPlan.ts";
 
 export interface Learner extends Backend {
@@ -138,7 +138,7 @@ export async function createLearner(
 
   function update(step: number, learningRate: number): void {
     clip();
-    writeScalars(device, optimizer, step, learningRate);
+    device.write(optimizer.scalars, 1, stepScalars(step, learningRate));
     device.run(optimizer.update);
     device.submit();
   }

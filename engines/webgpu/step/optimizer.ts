@@ -1,7 +1,6 @@
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { ADAMW, CLIP_EPSILON } from "../../training/backend.ts";
 import { type Arrays, type DeviceArray, wholeSlice } from "../device/array.ts";
-import type { Device } from "../device/device.ts";
 import { type Dispatch, dispatch, elements, workgroups } from "../device/dispatch.ts";
 import { SCALARS, SUM_SHARE, adamw, clip, sumOfSquares } from "../kernels/optimizer.ts";
 import type { TrainedPage } from "../model/tensors.ts";
@@ -58,13 +57,8 @@ export function planOptimizer(
   return { clip: [...sumSquares, total], update, scalars };
 }
 
-/** Writes a step's scalars, but for those that `clip` computes. @param step counted from 1 */
-export function writeScalars(
-  device: Device,
-  { scalars }: OptimizerPlan,
-  step: number,
-  rate: number,
-): void {
+/** A step's scalars after the clip factor. @param step counted from 1 */
+export function stepScalars(step: number, rate: number): Float32Array {
   const { beta1, beta2 } = ADAMW;
-  device.write(scalars, 1, Float32Array.of(rate, 1 - beta1 ** step, 1 - beta2 ** step));
+  return Float32Array.of(rate, 1 - beta1 ** step, 1 - beta2 ** step);
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createArrays, wholeSlice } from "../../../engines/webgpu/device/array.ts";
 import { THREADS } from "../../../engines/webgpu/device/kernel.ts";
 import { NORM } from "../../../engines/webgpu/kernels/optimizer.ts";
-import { planOptimizer, writeScalars } from "../../../engines/webgpu/step/optimizer.ts";
+import { planOptimizer, stepScalars } from "../../../engines/webgpu/step/optimizer.ts";
 import { HAS_WEBGPU, newDevice } from "./device.ts";
 
 /** More workgroups than one dimension of a grid takes, and more bytes than are read at a time. */
@@ -18,7 +18,7 @@ test.runIf(HAS_WEBGPU)("updates and reads as many numbers as a real model has", 
   await device.allocate(arrays.arrays);
   const gradients = Float32Array.from({ length: WORDS }, (_, i) => (i % 7) - 3);
   device.write(page.gradients, 0, gradients);
-  writeScalars(device, plan, 1, 1);
+  device.write(plan.scalars, 1, stepScalars(1, 1));
   device.setBatch({ tokens: 0, selected: 0, sequences: 0, distinct: 0 });
   device.run([...plan.clip, ...plan.update]);
   const [weights, scalars] = await device.read([page.weights, plan.scalars].map(wholeSlice));

@@ -3,7 +3,7 @@ import { createArrays, wholeSlice } from "../../../../engines/webgpu/device/arra
 import type { Device } from "../../../../engines/webgpu/device/device.ts";
 import { SUM_SHARE } from "../../../../engines/webgpu/kernels/optimizer.ts";
 import { type TrainedPage, TRAINED_ARRAYS } from "../../../../engines/webgpu/model/tensors.ts";
-import { planOptimizer, writeScalars } from "../../../../engines/webgpu/step/optimizer.ts";
+import { planOptimizer, stepScalars } from "../../../../engines/webgpu/step/optimizer.ts";
 import { numbers } from "../../numbers.ts";
 import type { Results } from "./operation.ts";
 import type { Change } from "./shuffled.ts";
@@ -37,7 +37,7 @@ export const OPTIMIZER = {
     pages.forEach((page, i) =>
       TRAINED_ARRAYS.forEach((name, array) => device.write(page[name], 0, dataOf(i, array))),
     );
-    writeScalars(device, plan, STEP, RATE);
+    device.write(plan.scalars, 1, stepScalars(STEP, RATE));
     device.setBatch({ tokens: 0, selected: 0, sequences: 0, distinct: 0 });
     device.run([...plan.clip, ...plan.update].map(change));
     const written = pages.flatMap((page) => TRAINED_ARRAYS.map((name) => page[name]));
