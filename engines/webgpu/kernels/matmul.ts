@@ -1,4 +1,4 @@
-import { type Element, type Kernel, kernel } from "../device/kernel.ts";
+import { type Kernel, kernel } from "../device/kernel.ts";
 import { type StoredType, fourDecoder, wordsOf } from "./stored.ts";
 
 /** Rows and columns of the result that a workgroup computes. */
@@ -13,9 +13,10 @@ export interface MatmulVariant {
   type: StoredType;
   /** Whether four adjacent elements can be read, and written, at once. */
   isAligned: boolean;
-  /** Whether the product is added to another array, otherwise to the result itself or, without `adds`, to 0. */
-  addsOther: boolean;
 }
+
+/** What a product is added to: nothing, the result's previous numbers, or those of the array `added`. */
+export const ADDS = { nothing: 0, itself: 1, added: 2 } as const;
 
 /** Depth of the tiles of A and B in a workgroup's memory. */
 const DEPTH = 16;
@@ -24,8 +25,13 @@ const DEPTH = 16;
  * C [M, N] = added + alpha · A·B. Each thread multiplies 4 × 4 or 8 × 8 in registers, while its next elements of A and B
  * are on their way. One of M and K may be the batch's rows. Workgroups along z split K, and write sums of their own.
  */
-export function matmul(variant: MatmulVariant): Kernel<(typeof SIZES)[number] | "alpha", string> {
-  const { tile, isAByRow, isBByColumn, type, isAligned, addsOther } = variant;
+export function matmul({
+  tile,
+  isAByRow,
+  isBByColumn,
+  type,
+  isAligned,
+}: MatmulVariant): Kernel<(typeof SIZES)[number] | "alpha", "a" | "w" | "added" | "c"> {
   const [rows, columns] = tile;
   /** Fours of rows, and of columns, of a thread. */
   const fours = rows === columns ? 2 : 1;
@@ -33,7 +39,6 @@ export function matmul(variant: MatmulVariant): Kernel<(typeof SIZES)[number] | 
   const [down, across] = [rows / 4 / fours, columns / 4 / fours];
   const threads = down * across;
   const element = isAligned ? "vec4f" : "f32";
-  const added: Record<string, Element> = addsOther ? { added: element } : {};
   const a = operand("A", "p.aFrom", ["p.aRow", "p.aColumn"], [rows, threads], isAByRow, isAligned);
   const b = operand(
     "B",
@@ -46,9 +51,9 @@ export function matmul(variant: MatmulVariant): Kernel<(typeof SIZES)[number] | 
   const sums = Array.from({ length: 4 * fours }, (_, y) =>
     Array.from({ length: fours }, (_, x) => ({ name: `sum${y}${x}`, y, x })),
   ).flat();
-  return kernel(["matmul", ...tile, isAByRow, isBByColumn, type, isAligned, addsOther].join(" "), {
+  return kernel(["matmul", ...tile, isAByRow, isBByColumn, type, isAligned].join(" "), {
     params: { ...(Object.fromEntries(SIZES.map((size) => [size, "u32"])) as Sizes), alpha: "f32" },
-    reads: { a: element, w: isAligned ? wordsOf(type).four : wordsOf(type).one, ...added },
+    reads: { a: element, w: isAligned ? wordsOf(type).four : wordsOf(type).one, added: element },
     writes: { c: element },
     code: `
 /** Rows of the batch that this product takes. */
@@ -76,20 +81,20 @@ ${b.functions}
 ${sums.map(({ name }) => `  var ${name} = vec4f(0.0);`).join("\n")}
 ${a.start("i", "m0")}
 ${b.start(`(${threads - 1}u - i)`, "n0")}
-${a.read("begin", "M")}
-${b.read("begin", "N")}
-  for (var k0 = begin; k0 < K; k0 += ${DEPTH}u) {
-    workgroupBarrier();
-${a.store}
-${b.store}
-    workgroupBarrier();
-${a.read(`k0 + ${DEPTH}u`, "M")}
-${b.read(`k0 + ${DEPTH}u`, "N")}
-    for (var k = 0u; k < ${DEPTH}u; k++) {
+  for (var k0 = begin; ; k0 += ${DEPTH}u) {
+${a.read("k0", "M")}
+${b.read("k0", "N")}
+    // Of the previous elements.
+    for (var k = 0u; k < ${DEPTH}u && k0 > begin; k++) {
 ${lines(fours, (y) => `      let left${y} = tileA[k * ${rows / 4}u + ${y * down}u + row];`)}
 ${lines(fours, (x) => `      let right${x} = tileB[k * ${columns / 4}u + ${x * across}u + column];`)}
 ${sums.map(({ name, y, x }) => `      ${name} = fma(vec4f(left${y >> 2}[${y % 4}]), right${x}, ${name});`).join("\n")}
     }
+    if (k0 >= K) { break; }
+    workgroupBarrier();
+${a.store}
+${b.store}
+    workgroupBarrier();
   }
   var sums = array<vec4f, ${sums.length}>(${sums.map(({ name }) => name).join(", ")});
   for (var j = 0u; j < ${sums.length}u; j++) {
@@ -104,9 +109,9 @@ fn write(m: u32, n: u32, sums: vec4f, M: u32, split: u32) {
   let start = p.cFrom + (split * M + m) * p.cRow + n;
 ${
   isAligned
-    ? writeOne("start / 4u", "sums", "vec4f(0.0)", addsOther)
+    ? writeOne("start / 4u", "sums", "vec4f(0.0)")
     : `  for (var j = 0u; j < min(4u, p.N - n); j++) {
-${writeOne("start + j", "sums[j]", "0.0", addsOther)}
+${writeOne("start + j", "sums[j]", "0.0")}
   }`
 }
 }`,
@@ -212,24 +217,23 @@ ${lines(4, (j) => `  var ${next(j)}: vec4f;`)}`,
   };
 }
 
-function writeOne(at: string, sum: string, zero: string, addsOther: boolean): string {
+function writeOne(at: string, sum: string, zero: string): string {
   return `    let to = ${at};
     var before = ${zero};
-    ${addsOther ? "before = added[to];" : "if (p.adds != 0u) { before = c[to]; }"}
+    if (p.adds == ${ADDS.itself}u) { before = c[to]; }
+    if (p.adds == ${ADDS.added}u) { before = added[to]; }
     c[to] = before + p.alpha * ${sum};`;
 }
 
 /** C [M, N] = added + alpha · the sum of a product's splits. */
-export function sumSplits(addsOther: boolean) {
-  const added: Record<string, Element> = addsOther ? { added: "f32" } : {};
-  return kernel(`splits ${addsOther}`, {
-    params: {
-      ...({ M: "u32", N: "u32", kind: "u32", first: "u32", limit: "u32", splits: "u32" } as const),
-      ...({ cFrom: "u32", cRow: "u32", adds: "u32", alpha: "f32" } as const),
-    },
-    reads: { parts: "f32", ...added },
-    writes: { c: "f32" },
-    code: `
+export const sumSplits = kernel("splits", {
+  params: {
+    ...({ M: "u32", N: "u32", kind: "u32", first: "u32", limit: "u32", splits: "u32" } as const),
+    ...({ cFrom: "u32", cRow: "u32", adds: "u32", alpha: "f32" } as const),
+  },
+  reads: { parts: "f32", added: "f32" },
+  writes: { c: "f32" },
+  code: `
 @compute @workgroup_size(256) fn main(
   @builtin(workgroup_id) id: vec3u,
   @builtin(num_workgroups) count: vec3u,
@@ -240,7 +244,6 @@ export function sumSplits(addsOther: boolean) {
   if (element >= M * p.N) { return; }
   var sum = 0.0;
   for (var split = 0u; split < p.splits; split++) { sum += parts[split * M * p.N + element]; }
-${writeOne("p.cFrom + element / p.N * p.cRow + element % p.N", "sum", "0.0", addsOther)}
+${writeOne("p.cFrom + element / p.N * p.cRow + element % p.N", "sum", "0.0")}
 }`,
-  });
-}
+});

@@ -1,6 +1,6 @@
 import { type DeviceArray, type Slice, wholeSlice } from "../device/array.ts";
 import { type BatchCounts, type Dispatch, dispatch, elements } from "../device/dispatch.ts";
-import { type MatmulVariant, type Tile, matmul, sumSplits } from "../kernels/matmul.ts";
+import { type MatmulVariant, type Tile, ADDS, matmul, sumSplits } from "../kernels/matmul.ts";
 import { type Graph, type MatrixWeight, type RowKind, kindIndex } from "./operation.ts";
 
 /** Rows of an array, or some columns of them. */
@@ -157,12 +157,12 @@ function product(
   const to = {
     cFrom: "from" in y ? y.from : 0,
     cRow: y.row,
-    adds: Number(adds === "itself"),
+    adds: ADDS[typeof adds === "object" ? "added" : (adds ?? "nothing")],
     alpha,
   };
   const c = "slice" in y ? y.slice : wholeSlice(y.array);
-  const addsOther = typeof adds === "object";
-  const added: Record<string, Slice> = addsOther ? { added: wholeSlice(adds) } : {};
+  // A binding needs some array.
+  const added = wholeSlice(typeof adds === "object" ? adds : x.array);
   const rowCount = (batch: BatchCounts) => (typeof M === "number" ? M : rowsIn(batch, M));
   const parts = isSplit ? wholeSlice(graph.splits) : undefined;
   const multiply = dispatch(
@@ -176,7 +176,6 @@ function product(
         ...[w.from, layout.isBByColumn ? w.column : w.row],
         ...(isSplit ? [] : [to.cFrom, to.cRow]),
       ]),
-      addsOther: addsOther && !isSplit,
     }),
     {
       ...rows,
@@ -188,13 +187,13 @@ function product(
       wRow: w.row,
       wColumn: w.column,
       scales: w.scales,
-      ...(isSplit ? { cFrom: 0, cRow: N, adds: 0, alpha: 1 } : to),
+      ...(isSplit ? { cFrom: 0, cRow: N, adds: ADDS.nothing, alpha: 1 } : to),
     },
-    { a: wholeSlice(x.array), w: w.slice, ...(isSplit ? {} : added), c: parts ?? c },
+    { a: wholeSlice(x.array), w: w.slice, added, c: parts ?? c },
     (batch) => [Math.ceil(N / tile[1]), Math.ceil(rowCount(batch) / tile[0]), splits],
   );
   if (!parts) return [multiply];
-  const sum = dispatch(sumSplits(addsOther), { ...rows, ...to }, { parts, ...added, c }, (batch) =>
+  const sum = dispatch(sumSplits, { ...rows, ...to }, { parts, added, c }, (batch) =>
     elements(rowCount(batch) * N),
   );
   return [multiply, sum];

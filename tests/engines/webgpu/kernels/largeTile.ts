@@ -31,7 +31,6 @@ function largeTile(K: number, isForward: boolean) {
         isBByColumn: isForward,
         type: "f32",
         isAligned: !isForward || K % 4 === 0,
-        addsOther: false,
       });
       const sizes = {
         M,
@@ -46,7 +45,8 @@ function largeTile(K: number, isForward: boolean) {
         alpha: 2,
       };
       const strides = { aFrom: 0, aRow, aColumn, wFrom: 0, wRow, wColumn, cFrom: 0, cRow: N };
-      const slices = { a: wholeSlice(left), w: wholeSlice(right), c: wholeSlice(result) };
+      const [x, w] = [wholeSlice(left), wholeSlice(right)];
+      const slices = { a: x, w, added: x, c: wholeSlice(result) };
       device.setBatch({ tokens: 0, selected: 0, sequences: 0, distinct: 0 });
       device.run([change(dispatch(kernel, { ...sizes, ...strides }, slices, () => [2, 2, 1]))]);
       const [c] = await device.read([wholeSlice(result)]);
