@@ -84,11 +84,12 @@ ${b.start(`(${threads - 1}u - i)`, "n0")}
   for (var k0 = begin; ; k0 += ${DEPTH}u) {
 ${a.read("k0", "M")}
 ${b.read("k0", "N")}
-    // Of the previous elements.
-    for (var k = 0u; k < ${DEPTH}u && k0 > begin; k++) {
-${lines(fours, (y) => `      let left${y} = tileA[k * ${rows / 4}u + ${y * down}u + row];`)}
-${lines(fours, (x) => `      let right${x} = tileB[k * ${columns / 4}u + ${x * across}u + column];`)}
-${sums.map(({ name, y, x }) => `      ${name} = fma(vec4f(left${y >> 2}[${y % 4}]), right${x}, ${name});`).join("\n")}
+    if (k0 > begin) {
+      for (var k = 0u; k < ${DEPTH}u; k++) {
+${lines(fours, (y) => `        let left${y} = tileA[k][${y * down}u + row];`)}
+${lines(fours, (x) => `        let right${x} = tileB[k][${x * across}u + column];`)}
+${sums.map(({ name, y, x }) => `        ${name} = fma(vec4f(left${y >> 2}[${y % 4}]), right${x}, ${name});`).join("\n")}
+      }
     }
     if (k0 >= K) { break; }
     workgroupBarrier();
@@ -175,7 +176,7 @@ function operand(
     : [`block${name} / ${width / 4}u`, `block${name} % ${width / 4}u`];
   return {
     functions: `
-var<workgroup> tile${name}: array<vec4f, ${(DEPTH * width) / 4}>;
+var<workgroup> tile${name}: array<array<vec4f, ${width / 4}>, ${DEPTH}>;
 
 fn at${name}(across: u32, depth: u32, width: u32, K: u32) -> ${type} {
   if (across >= width || depth >= K) { return ${type}(0.0); }
@@ -211,7 +212,7 @@ ${lines(4, (j) => `  var ${next(j)}: vec4f;`)}`,
       lines(4, (j) => {
         const transposed = [0, 1, 2, 3].map((c) => `${next(c)}[${j}]`).join(", ");
         const value = isByDepth ? `vec4f(${transposed})` : next(j);
-        return `    tile${name}[(depth${name} * 4u + ${j}u) * ${width / 4}u + across${name}] = ${value};`;
+        return `    tile${name}[depth${name} * 4u + ${j}u][across${name}] = ${value};`;
       }),
     ),
   };

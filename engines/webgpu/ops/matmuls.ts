@@ -211,15 +211,10 @@ export function rowsIn(
   return Math.max(0, Math.min(limit, batch[kind] - first));
 }
 
-/** Narrow tiles for a result of few rows or columns, as of an adapter; large ones where there are enough of them. */
+/** Narrow tiles for a result of few rows or columns, as of an adapter. */
 function tileOf(M: number, N: number): Tile {
   if (N <= 16) return [64, 16];
-  if (M <= 16) return [16, 64];
-  return workgroupsOf([128, 128], M, N) >= FEW_WORKGROUPS ? [128, 128] : [64, 64];
-}
-
-function workgroupsOf([rows, columns]: Tile, M: number, N: number): number {
-  return Math.ceil(M / rows) * Math.ceil(N / columns);
+  return M <= 16 ? [16, 64] : [64, 64];
 }
 
 /**
@@ -227,10 +222,11 @@ function workgroupsOf([rows, columns]: Tile, M: number, N: number): number {
  * @param maxWords of all parts
  */
 function splitsOf(
-  tile: Tile,
+  [rows, columns]: Tile,
   [M, N, K]: readonly [number, number, number],
   maxWords: number,
 ): number {
-  const limits = [FEW_WORKGROUPS / workgroupsOf(tile, M, N), K / MIN_SPLIT, maxWords / M / N];
+  const workgroups = Math.ceil(M / rows) * Math.ceil(N / columns);
+  const limits = [FEW_WORKGROUPS / workgroups, K / MIN_SPLIT, maxWords / M / N];
   return Math.max(1, Math.floor(Math.min(...limits)));
 }

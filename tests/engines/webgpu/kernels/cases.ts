@@ -1,5 +1,4 @@
 import type { Device } from "../../../../engines/webgpu/device/device.ts";
-import { LARGE_TILES } from "./largeTile.ts";
 import { type Results, byLoops, onGpu } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
 import { OPTIMIZER } from "./optimizer.ts";
@@ -19,7 +18,6 @@ export const CASES: readonly Case[] = [
     found: (device: Device, change: Change) => onGpu(device, one, change),
     wanted: () => byLoops(one),
   })),
-  ...LARGE_TILES,
   OPTIMIZER,
   TRAINING,
 ];
