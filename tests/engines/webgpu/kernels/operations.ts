@@ -160,8 +160,7 @@ export const OPERATIONS: readonly Operation[] = [
   attention(ONE, 1, 1, 1),
   attention(FEW, 4, 2, 20),
   attention(SOME, 2, 1, 34, 3),
-  attention([31, 33, 1], 3, 1, 66, 32),
-  attention([3, 64], 1, 1, 256),
+  attention([31, 33, 1], 3, 1, 256, 32),
   attention(MANY, 1, 1, 2, 63),
   ...(["swiglu", "geglu"] as const).flatMap((kind) => [
     gated(kind, ONE, 1),
