@@ -9,6 +9,9 @@ const NAME = "webgpu";
 /** Why there is no GPU, unless Dawn prints what it refused. */
 export const NO_DRIVER = "no driver of Metal, Direct3D 12 or Vulkan answers";
 
+/** What NVIDIA's driver needs on a server, where a desktop doesn't bring it, by Debian's names. */
+const LIBRARIES = process.platform === "linux" ? " with libvulkan1, libegl1 and libxext6" : "";
+
 /** Vendors whose GPUs have no memory of their own. */
 const SHARING_VENDORS = ["apple", "arm", "qualcomm"];
 
@@ -106,7 +109,7 @@ async function findAdapter(
   const which = wanted === undefined ? "no GPU" : `no GPU named "${wanted}"`;
   throw new KitError(
     "MACHINE_UNFIT",
-    `webgpu() found ${which} (${problem}). Install or update its driver, or remove engine: webgpu().`,
+    `webgpu() found ${which} (${problem}). Install or update its driver${LIBRARIES}, or remove engine: webgpu().`,
   );
 }
 

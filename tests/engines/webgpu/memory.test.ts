@@ -181,7 +181,7 @@ test.each([
   [
     "no driver",
     "export const create = () => ({ requestAdapter: async () => null });",
-    /^webgpu\(\) found no GPU \(no driver of Metal, Direct3D 12 or Vulkan answers\)\. Install/,
+    /^webgpu\(\) found no GPU \(no driver of Metal, Direct3D 12 or Vulkan answers\)\. Install or update its driver with libvulkan1, libegl1 and libxext6, or/,
   ],
   [
     "a driver that lacks something",
