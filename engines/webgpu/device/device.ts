@@ -1,5 +1,5 @@
 import { type DeviceArray, type Slice, WORD_BYTES, bufferOf } from "./array.ts";
-import type { BatchCounts, Dispatch } from "./dispatch.ts";
+import { type BatchCounts, type Dispatch, BATCH_COUNTS } from "./dispatch.ts";
 import { assertNoErrors, lostError, watchErrors } from "./errors.ts";
 import { createPipelines } from "./pipelines.ts";
 import { type CommandEncoder, type GpuBuffer, type GpuDevice, MAP_READ, USAGE } from "./webgpu.ts";
@@ -54,7 +54,7 @@ export function createDevice(
   const { queue } = gpu;
   const batchBuffer = gpu.createBuffer({ size: BATCH_BYTES, usage: USAGE.uniform | USAGE.copyTo });
   const pipelines = createPipelines(gpu, batchBuffer);
-  let batch: BatchCounts = { tokens: 0, selected: 0, sequences: 0, distinct: 0 };
+  let batch: BatchCounts = { tokens: 0, selected: 0, distinct: 0 };
   let encoder: CommandEncoder | undefined;
   /** Buffers to read from, which no read uses now. */
   const free: GpuBuffer[] = [];
@@ -156,8 +156,11 @@ export function createDevice(
     },
     setBatch(next) {
       batch = next;
-      const { tokens, selected, sequences, distinct } = next;
-      queue.writeBuffer(batchBuffer, 0, Uint32Array.of(tokens, selected, sequences, distinct));
+      queue.writeBuffer(
+        batchBuffer,
+        0,
+        Uint32Array.from(BATCH_COUNTS, (count) => next[count]),
+      );
     },
     run,
     clear: (array) => recorded().clearBuffer(bufferOf(array)),

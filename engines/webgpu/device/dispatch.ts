@@ -19,7 +19,6 @@ export interface BatchCounts {
   tokens: number;
   /** Tokens whose next one is learned. */
   selected: number;
-  sequences: number;
   /** Different tokens. */
   distinct: number;
 }
@@ -33,6 +32,13 @@ export function dispatch<P extends string, A extends string>(
 ): Dispatch {
   return { kernel, params, arrays, grid };
 }
+
+/** The counts' order in the kernels' `batch`. */
+export const BATCH_COUNTS = [
+  "tokens",
+  "selected",
+  "distinct",
+] as const satisfies readonly (keyof BatchCounts)[];
 
 /** WebGPU's guaranteed maximum in each dimension. */
 const MAX_WORKGROUPS = 65_535;

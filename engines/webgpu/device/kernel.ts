@@ -60,8 +60,8 @@ export function kernel<P extends string, R extends string, W extends string>(
 
 const PRELUDE = `
 @group(0) @binding(0) var<uniform> p: Params;
-/** Tokens, selected tokens, sequences, different tokens. */
-@group(0) @binding(1) var<uniform> batch: vec4u;
+/** Tokens, selected tokens, different tokens. */
+@group(0) @binding(1) var<uniform> batch: vec3u;
 
 /** Index of a workgroup in a grid of two dimensions. */
 fn workgroupIndex(id: vec3u, count: vec3u) -> u32 { return id.y * count.x + id.x; }

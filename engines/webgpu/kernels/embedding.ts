@@ -45,7 +45,7 @@ export const embedBack = kernel("embedding backward", {
   @builtin(local_invocation_index) i: u32,
 ) {
   let group = workgroupIndex(id, count);
-  if (group >= batch.w) { return; }
+  if (group >= batch.z) { return; }
   let token = tokens[order[groups[group]]];
   if (token < p.first || token - p.first >= p.rows) { return; }
   for (var column = i; column < p.width; column += ${THREADS}u) {

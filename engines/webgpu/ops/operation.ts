@@ -2,7 +2,7 @@ import type { Rope } from "../../families/dimensions.ts";
 import type { LinearLayer } from "../../families/layers.ts";
 import type { SaveOptions } from "../../training/segments.ts";
 import type { DeviceArray, Slice } from "../device/array.ts";
-import type { BatchCounts, Dispatch } from "../device/dispatch.ts";
+import { type Dispatch, BATCH_COUNTS } from "../device/dispatch.ts";
 import type { StoredType } from "../kernels/stored.ts";
 
 /** An operation's calls. */
@@ -28,16 +28,9 @@ export interface OutputHead {
 /** Which count of a batch an array's rows are. */
 export type RowKind = "tokens" | "selected";
 
-/** The counts' order in the kernels' `batch`. */
-export const KINDS = [
-  "tokens",
-  "selected",
-  "sequences",
-  "distinct",
-] as const satisfies readonly (keyof BatchCounts)[];
-
+/** A kind's index in the kernels' `batch`. */
 export function kindIndex(kind: RowKind): number {
-  return KINDS.indexOf(kind);
+  return BATCH_COUNTS.indexOf(kind);
 }
 
 /** An array with a row for each token or each selected token. */

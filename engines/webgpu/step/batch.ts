@@ -1,7 +1,6 @@
 import type { Sequence } from "../../examples/examples.ts";
 import { inputLength } from "../../training/microBatches.ts";
 import type { Device } from "../device/device.ts";
-import type { BatchCounts } from "../device/dispatch.ts";
 import { type BatchPlan, NOT_SELECTED } from "../ops/operation.ts";
 
 /** Writes sequences one after another, without padding. @returns the number of learned tokens */
@@ -36,13 +35,7 @@ export function writeBatch(
   const words = { selected: Uint32Array.from(selected), targets: Uint32Array.from(targets) };
   for (const [name, data] of Object.entries({ ...arrays, ...words }))
     device.write(plan[name as keyof BatchPlan], 0, data);
-  const counts: BatchCounts = {
-    tokens: count,
-    selected: selected.length,
-    sequences: sequences.length,
-    distinct: groups.length - 1,
-  };
-  device.setBatch(counts);
+  device.setBatch({ tokens: count, selected: selected.length, distinct: groups.length - 1 });
   return selected.length;
 }
 

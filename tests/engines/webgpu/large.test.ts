@@ -19,7 +19,7 @@ test.runIf(HAS_WEBGPU)("updates and reads as many numbers as a real model has", 
   const gradients = Float32Array.from({ length: WORDS }, (_, i) => (i % 7) - 3);
   device.write(page.gradients, 0, gradients);
   device.write(plan.scalars, 1, stepScalars(1, 1));
-  device.setBatch({ tokens: 0, selected: 0, sequences: 0, distinct: 0 });
+  device.setBatch({ tokens: 0, selected: 0, distinct: 0 });
   device.run([...plan.clip, ...plan.update]);
   const [weights, scalars] = await device.read([page.weights, plan.scalars].map(wholeSlice));
   device.destroy();

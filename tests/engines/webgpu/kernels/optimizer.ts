@@ -38,7 +38,7 @@ export const OPTIMIZER = {
       TRAINED_ARRAYS.forEach((name, array) => device.write(page[name], 0, dataOf(i, array))),
     );
     device.write(plan.scalars, 1, stepScalars(STEP, RATE));
-    device.setBatch({ tokens: 0, selected: 0, sequences: 0, distinct: 0 });
+    device.setBatch({ tokens: 0, selected: 0, distinct: 0 });
     device.run([...plan.clip, ...plan.update].map(change));
     const written = pages.flatMap((page) => TRAINED_ARRAYS.map((name) => page[name]));
     const read = await device.read([plan.scalars, ...written].map(wholeSlice));
