@@ -32,7 +32,7 @@ export function planHead(
   function measure(range: RowRange): Dispatch[] {
     const { first, limit } = range;
     return [
-      ...linear(graph, range, rowsOf(h.array, width, first * width), w, logits),
+      ...linear(graph, { range, w, x: rowsOf(h.array, width, first * width), y: logits }),
       dispatch(
         crossEntropy,
         { first, limit, vocabulary },
@@ -55,8 +55,8 @@ export function planHead(
         const adds = accumulates || range.first > 0 ? ("itself" as const) : undefined;
         return [
           ...measure(range),
-          ...linearBack(graph, range, logits, w, rowsOf(h.grad, width, from)),
-          ...weightBack(graph, range, logits, rowsOf(h.array, width, from), w, { adds }),
+          ...linearBack(graph, { range, w, dy: logits, dx: rowsOf(h.grad, width, from) }),
+          ...weightBack(graph, { range, w, dy: logits, x: rowsOf(h.array, width, from), adds }),
         ];
       }),
   };

@@ -38,7 +38,7 @@ export function linear(
 
   graph.add({
     forward: [
-      ...multiply(graph, range, input, weight, output, { adds: residual?.array }),
+      ...multiply(graph, { range, w: weight, x: input, y: output, adds: residual?.array }),
       ...biases.map(({ from, out, weights }) =>
         dispatch(
           addBias,
@@ -48,32 +48,28 @@ export function linear(
         ),
       ),
       ...ofAdapter(adapter, ({ a, parts, z, scale }) => [
-        ...multiply(graph, range, input, a, z),
-        ...parts.flatMap(({ b, from, at }) =>
-          multiply(graph, range, columnsFrom(z, at), b, columnsFrom(output, from), {
-            adds: "itself",
-            alpha: scale,
-          }),
-        ),
+        ...multiply(graph, { range, w: a, x: input, y: z }),
+        ...parts.flatMap(({ b, from, at }) => {
+          const [x, y] = [columnsFrom(z, at), columnsFrom(output, from)];
+          return multiply(graph, { range, w: b, x, y, adds: "itself", alpha: scale });
+        }),
       ]),
     ],
     backward(isAdded) {
       const adds = isAdded ? "itself" : undefined;
       return [
-        ...linearBack(graph, range, grad, weight, dx),
-        ...weightBack(graph, range, grad, input, weight, { adds }),
+        ...linearBack(graph, { range, w: weight, dy: grad, dx }),
+        ...weightBack(graph, { range, w: weight, dy: grad, x: input, adds }),
         ...ofAdapter(adapter, ({ a, parts, z, dz, scale }) => [
-          ...parts.flatMap(({ b, from, at }) => [
-            ...linearBack(graph, range, columnsFrom(grad, from), b, columnsFrom(dz, at), {
-              alpha: scale,
-            }),
-            ...weightBack(graph, range, columnsFrom(grad, from), columnsFrom(z, at), b, {
-              adds,
-              alpha: scale,
-            }),
-          ]),
-          ...weightBack(graph, range, dz, input, a, { adds }),
-          ...linearBack(graph, range, dz, a, dx, { adds: "itself" }),
+          ...parts.flatMap(({ b, from, at }) => {
+            const product = { range, w: b, dy: columnsFrom(grad, from), alpha: scale };
+            return [
+              ...linearBack(graph, { ...product, dx: columnsFrom(dz, at) }),
+              ...weightBack(graph, { ...product, x: columnsFrom(z, at), adds }),
+            ];
+          }),
+          ...weightBack(graph, { range, w: a, dy: dz, x: input, adds }),
+          ...linearBack(graph, { range, w: a, dy: dz, dx, adds: "itself" }),
         ]),
         ...biases.flatMap(({ from, out, gradients }) =>
           gradients

@@ -20,6 +20,8 @@ export interface RowRange {
 }
 
 interface ProductOptions {
+  range: RowRange;
+  w: MatrixWeight;
   /** What the product is added to. Default: nothing. */
   adds?: "itself" | DeviceArray | undefined;
   alpha?: number;
@@ -43,88 +45,83 @@ const MAX_ROWS = 2 ** 31;
 /** y [rows, out] = added + alpha · x·Wᵀ */
 export function linear(
   graph: Graph,
-  range: RowRange,
-  x: Rows,
-  w: MatrixWeight,
-  y: Rows,
-  { adds, alpha = 1 }: ProductOptions = {},
+  { range, w, x, y, ...options }: ProductOptions & { x: Rows; y: Rows },
 ): Dispatch[] {
-  return w.parts.flatMap(({ first, rows: N, weights, scales }) =>
-    product(
-      graph,
-      { M: range, N, K: w.in },
-      { isAByRow: true, isBByColumn: true, type: w.type },
-      { x, xColumn: 1, w: { slice: weights, from: 0, row: 1, column: w.in, scales } },
-      { y: rowsOf(y.array, y.row, y.from + first), adds, alpha },
-    ),
+  return w.parts.flatMap(({ first, rows, weights, scales }) =>
+    product(graph, {
+      ...{ M: range, N: rows, K: w.in },
+      ...{ isAByRow: true, isBByColumn: true, type: w.type },
+      a: { ...sliceOf(x), column: 1 },
+      b: { slice: weights, from: 0, row: 1, column: w.in, scales },
+      c: sliceOf(columnsFrom(y, first)),
+      ...options,
+    }),
   );
 }
 
 /** dx [rows, in] = added + alpha · dy·W */
 export function linearBack(
   graph: Graph,
-  range: RowRange,
-  dy: Rows,
-  w: MatrixWeight,
-  dx: Rows,
-  { adds, alpha = 1 }: ProductOptions = {},
+  { range, w, dy, dx, adds, alpha }: ProductOptions & { dy: Rows; dx: Rows },
 ): Dispatch[] {
-  return w.parts.flatMap(({ first, rows: K, weights, scales }, i) =>
-    product(
-      graph,
-      { M: range, N: w.in, K },
-      { isAByRow: true, isBByColumn: false, type: w.type },
-      {
-        x: rowsOf(dy.array, dy.row, dy.from + first),
-        xColumn: 1,
-        w: { slice: weights, from: 0, row: w.in, column: 1, scales },
-      },
-      { y: dx, adds: i > 0 ? "itself" : adds, alpha },
-    ),
+  return w.parts.flatMap(({ first, rows, weights, scales }, i) =>
+    product(graph, {
+      ...{ M: range, N: w.in, K: rows },
+      ...{ isAByRow: true, isBByColumn: false, type: w.type },
+      a: { ...sliceOf(columnsFrom(dy, first)), column: 1 },
+      b: { slice: weights, from: 0, row: w.in, column: 1, scales },
+      c: sliceOf(dx),
+      adds: i > 0 ? "itself" : adds,
+      alpha,
+    }),
   );
 }
 
 /** dW [out, in] = added + alpha · dyᵀ·x */
 export function weightBack(
   graph: Graph,
-  range: RowRange,
-  dy: Rows,
-  x: Rows,
-  w: MatrixWeight,
-  { adds, alpha = 1 }: ProductOptions = {},
+  { range, w, dy, x, ...options }: ProductOptions & { dy: Rows; x: Rows },
 ): Dispatch[] {
-  return w.parts.flatMap(({ first, rows: M, gradients }) =>
+  return w.parts.flatMap(({ first, rows, gradients }) =>
     gradients
-      ? product(
-          graph,
-          { M, N: w.in, K: range },
-          { isAByRow: false, isBByColumn: false, type: "f32" },
-          {
-            x: rowsOf(dy.array, 1, dy.from + first),
-            xColumn: dy.row,
-            w: { slice: wholeSlice(x.array), from: x.from, row: x.row, column: 1, scales: 0 },
-          },
-          { y: { slice: gradients, row: w.in }, adds, alpha },
-        )
+      ? product(graph, {
+          ...{ M: rows, N: w.in, K: range },
+          ...{ isAByRow: false, isBByColumn: false, type: "f32" },
+          a: { ...sliceOf(columnsFrom(dy, first)), row: 1, column: dy.row },
+          b: { ...sliceOf(x), column: 1, scales: 0 },
+          c: { slice: gradients, from: 0, row: w.in },
+          ...options,
+        })
       : [],
   );
 }
 
-interface Sizes {
+/** Where a matrix is, and the words from one row to the next. */
+interface MatrixSlice {
+  slice: Slice;
+  from: number;
+  row: number;
+}
+
+/** With the words from one column to the next. */
+interface Operand extends MatrixSlice {
+  column: number;
+}
+
+interface Product
+  extends
+    Pick<ProductOptions, "adds" | "alpha">,
+    Pick<MatmulVariant, "isAByRow" | "isBByColumn" | "type"> {
   M: number | RowRange;
   N: number;
   K: number | RowRange;
+  a: Operand;
+  b: Operand & { scales: number };
+  c: MatrixSlice;
 }
 
-interface Inputs {
-  x: Rows;
-  xColumn: number;
-  w: { slice: Slice; from: number; row: number; column: number; scales: number };
-}
-
-interface Output extends ProductOptions {
-  y: Rows | { slice: Slice; row: number };
-  alpha: number;
+function sliceOf({ array, row, from }: Rows): MatrixSlice {
+  return { slice: wholeSlice(array), from, row };
 }
 
 /** Workgroups up to which a product is split along K, and the least depth of a split. */
@@ -134,18 +131,14 @@ export const MAX_SPLIT_WORDS = FEW_WORKGROUPS * 64 * 64;
 
 function product(
   graph: Graph,
-  sizes: Sizes,
-  layout: Pick<MatmulVariant, "isAByRow" | "isBByColumn" | "type">,
-  { x, xColumn, w }: Inputs,
-  { y, adds, alpha }: Output,
+  { M, N, K, a, b, c, adds, alpha = 1, ...layout }: Product,
 ): Dispatch[] {
-  const { M, N, K } = sizes;
   const range = [M, K].find((size) => typeof size === "object") ?? allRows("tokens");
   const most = (size: number | RowRange) =>
     typeof size === "number" ? size : rowsIn(graph.limits, size);
   const tile = tileOf(most(M), N);
   const splits = splitsOf(tile, [most(M), N, most(K)], graph.splits.words);
-  const isSplit = splits > 1;
+  const parts = splits > 1 ? wholeSlice(graph.splits) : undefined;
   const rows = {
     M: typeof M === "number" ? M : 0,
     N,
@@ -155,16 +148,14 @@ function product(
     splits,
   };
   const to = {
-    cFrom: "from" in y ? y.from : 0,
-    cRow: y.row,
+    cFrom: c.from,
+    cRow: c.row,
     adds: ADDS[typeof adds === "object" ? "added" : (adds ?? "nothing")],
     alpha,
   };
-  const c = "slice" in y ? y.slice : wholeSlice(y.array);
   // A binding needs some array.
-  const added = wholeSlice(typeof adds === "object" ? adds : x.array);
+  const added = typeof adds === "object" ? wholeSlice(adds) : a.slice;
   const rowCount = (batch: BatchCounts) => (typeof M === "number" ? M : rowsIn(batch, M));
-  const parts = isSplit ? wholeSlice(graph.splits) : undefined;
   const multiply = dispatch(
     matmul({
       ...layout,
@@ -172,28 +163,23 @@ function product(
       isAligned: isAligned([
         N,
         ...(layout.isAByRow ? [most(K)] : []),
-        ...[x.from, layout.isAByRow ? x.row : xColumn],
-        ...[w.from, layout.isBByColumn ? w.column : w.row],
-        ...(isSplit ? [] : [to.cFrom, to.cRow]),
+        ...[a.from, layout.isAByRow ? a.row : a.column],
+        ...[b.from, layout.isBByColumn ? b.column : b.row],
+        ...(parts ? [] : [c.from, c.row]),
       ]),
     }),
     {
       ...rows,
       K: typeof K === "number" ? K : 0,
-      aFrom: x.from,
-      aRow: x.row,
-      aColumn: xColumn,
-      wFrom: w.from,
-      wRow: w.row,
-      wColumn: w.column,
-      scales: w.scales,
-      ...(isSplit ? { cFrom: 0, cRow: N, adds: ADDS.nothing, alpha: 1 } : to),
+      ...{ aFrom: a.from, aRow: a.row, aColumn: a.column },
+      ...{ wFrom: b.from, wRow: b.row, wColumn: b.column, scales: b.scales },
+      ...(parts ? { cFrom: 0, cRow: N, adds: ADDS.nothing, alpha: 1 } : to),
     },
-    { a: wholeSlice(x.array), w: w.slice, added, c: parts ?? c },
+    { a: a.slice, w: b.slice, added, c: parts ?? c.slice },
     (batch) => [Math.ceil(N / tile[1]), Math.ceil(rowCount(batch) / tile[0]), splits],
   );
   if (!parts) return [multiply];
-  const sum = dispatch(sumSplits, { ...rows, ...to }, { parts, added, c }, (batch) =>
+  const sum = dispatch(sumSplits, { ...rows, ...to }, { parts, added, c: c.slice }, (batch) =>
     elements(rowCount(batch) * N),
   );
   return [multiply, sum];
