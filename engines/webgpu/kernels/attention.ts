@@ -1,4 +1,4 @@
-import { kernel } from "../device/kernel.ts";
+import { THREADS, kernel } from "../device/kernel.ts";
 import {
   type HeadSize,
   type Product,
@@ -8,6 +8,8 @@ import {
   columnsOf,
   combine,
   declareSums,
+  fetchScores,
+  four,
   headSize,
   reader,
   rowSums,
@@ -67,29 +69,30 @@ const K: Rows = { array: "qkv", first: "k0", from: "p.kFrom + kvHead * p.headDim
 const V: Rows = { array: "qkv", first: "k0", from: "p.vFrom + kvHead * p.headDim" };
 const DY: Rows = { array: "dy", first: "q0", from: "head * p.headDim" };
 
-/** The same rows of the next tile. */
+/** The rows of the next tile. */
 const nextTile = (rows: Rows): Rows => ({ ...rows, first: `${rows.first} + ${TILE}u` });
 
-/** Products one after another. @param last reads what follows them */
+/** WGSL: adds products one after another. @param last reads what the product after them needs */
 const inTurn = (products: readonly Product[], last: string) =>
   products.map(({ add }, n) => add(products[n + 1]?.fetch ?? last)).join("");
 
-const forRows = (text: (row: number) => string) => [0, 1, 2, 3].map(text).join("\n");
+const forRows = (text: (row: number) => string) => four(text).join("\n");
 
 /** A vector of a number of each row. */
-const ofRows = (text: (row: number) => string) => `vec4f(${[0, 1, 2, 3].map(text).join(", ")})`;
+const ofRows = (text: (row: number) => string) => `vec4f(${four(text).join(", ")})`;
 
-/** The keys that each of a thread's queries sees first, and the thread's keys. */
+/** The first key that each of a thread's queries sees. */
 const FIRST_KEYS = `
-  let firstKeys = vec4u(${[0, 1, 2, 3].map((row) => `firstKey(query + ${row}u)`).join(", ")});`;
-const KEY_VISIBLE = (row: number) =>
+  let firstKeys = vec4u(${four((row) => `firstKey(query + ${row}u)`).join(", ")});`;
+/** Whether a query sees each of the thread's keys. */
+const isKeyVisible = (row: number) =>
   `(key <= vec4u(query + ${row}u)) & (key >= vec4u(firstKeys[${row}]))`;
 
 /** y = softmax(q·kᵀ · scale)·v, by tiles, and each row's log of the sum of exponentials. */
 export const attention = (headDim: number) => {
   const size = headSize(headDim);
-  const products = scores("weights", Q, K, size);
-  const sums = rowSums("sums", "weights", V, "keys.y", size);
+  const products = scores({ sums: "weights", left: Q, right: K }, size);
+  const sums = rowSums({ sums: "sums", scores: "weights", rows: V, end: "keys.y" }, size);
   return kernel(`attention ${Object.values(size).join(" ")}`, {
     params: PARAMS,
     reads: { qkv: elementOf(size), starts: "u32" },
@@ -105,7 +108,7 @@ ${declareSums("sums", size)}
   for (; k0 < keys.y; k0 += ${TILE}u) {
     var weights = mat4x4f();${inTurn([products], sums.fetch)}
     let key = four(k0 + l.x * 4u);
-${forRows((row) => `    weights[${row}] = select(vec4f(-1e30), weights[${row}] * p.scale, ${KEY_VISIBLE(row)});`)}
+${forRows((row) => `    weights[${row}] = select(vec4f(-1e30), weights[${row}] * p.scale, ${isKeyVisible(row)});`)}
     let before = high;
     let columns = transpose(weights);
     high = max(max(columns[0], columns[1]), max(columns[2], columns[3]));${combine("high", (value) => `max(high, ${value})`)}
@@ -115,12 +118,12 @@ ${forRows((row) => `    weights[${row}] = exp(weights[${row}] - high[${row}]);`)
     total = fma(total, factor, ${ofRows((row) => `dot(weights[${row}], vec4f(1.0))`)});
 ${columnsOf(size)
   .map((column) => forRows((row) => `    sums${column}[${row}] *= factor[${row}];`))
-  .join("\n")}${inTurn([sums], scores("", Q, nextTile(K), size).fetch)}
+  .join("\n")}${inTurn([sums], fetchScores(Q, nextTile(K)))}
   }${combine("total", (value) => `total + ${value}`)}
   if (l.x == 0u) {
 ${forRows((row) => `    if (query + ${row}u < batch.x) { logSums[ofQuery(head, query + ${row}u)] = high[${row}] + log(total[${row}]); }`)}
   }
-${writeSums("q0", Q.from, size, (column, row) => `sums${column}[${row}] / total[${row}]`)}
+${writeSums({ ...Q, value: (column, row) => `sums${column}[${row}] / total[${row}]` }, size)}
 }`,
   });
 };
@@ -145,8 +148,11 @@ const gradients = (
 export const queryBack = (headDim: number) => {
   const size = headSize(headDim);
   const element = elementOf(size);
-  const products = [scores("weights", Q, K, size), scores("slopes", DY, V, size)];
-  const sums = rowSums("sums", "slopes", K, "keys.y", size);
+  const products = [
+    scores({ sums: "weights", left: Q, right: K }, size),
+    scores({ sums: "slopes", left: DY, right: V }, size),
+  ];
+  const sums = rowSums({ sums: "sums", scores: "slopes", rows: K, end: "keys.y" }, size);
   return kernel(`attention backward q ${Object.values(size).join(" ")}`, {
     params: PARAMS,
     reads: { qkv: element, y: element, dy: element, logSums: "f32", starts: "u32" },
@@ -167,12 +173,12 @@ ${declareSums("sums", size)}
     var weights = mat4x4f();
     var slopes = mat4x4f();${inTurn(products, sums.fetch)}
     let key = four(k0 + l.x * 4u);${gradients(
-      KEY_VISIBLE,
+      isKeyVisible,
       (row) => `logSum[${row}]`,
       (row) => `dot4[${row}]`,
-    )}${inTurn([sums], scores("", Q, nextTile(K), size).fetch)}
+    )}${inTurn([sums], fetchScores(Q, nextTile(K)))}
   }
-${writeSums("q0", Q.from, size, (column, row) => `sums${column}[${row}]`)}
+${writeSums({ ...Q, value: (column, row) => `sums${column}[${row}]` }, size)}
 }`,
   });
 };
@@ -184,10 +190,13 @@ ${writeSums("q0", Q.from, size, (column, row) => `sums${column}[${row}]`)}
 export const keyBack = (headDim: number) => {
   const size = headSize(headDim);
   const element = elementOf(size);
-  const products = [scores("weights", K, Q, size), scores("slopes", V, DY, size)];
+  const products = [
+    scores({ sums: "weights", left: K, right: Q }, size),
+    scores({ sums: "slopes", left: V, right: DY }, size),
+  ];
   const sums = [
-    rowSums("dk", "slopes", Q, "queries.y", size),
-    rowSums("dv", "weights", DY, "queries.y", size),
+    rowSums({ sums: "dk", scores: "slopes", rows: Q, end: "queries.y" }, size),
+    rowSums({ sums: "dv", scores: "weights", rows: DY, end: "queries.y" }, size),
   ];
   return kernel(`attention backward kv ${Object.values(size).join(" ")}`, {
     params: { ...PARAMS, toRow: "u32", kTo: "u32", vTo: "u32" },
@@ -207,7 +216,7 @@ ${declareSums("dv", size)}
   var q0 = queries.x;${products[0]!.fetch}
   for (; q0 < queries.y; q0 += ${TILE}u) {
     let query = four(q0 + l.x * 4u);
-    let firstKeys = vec4u(${[0, 1, 2, 3].map((j) => `firstKey(query[${j}])`).join(", ")});
+    let firstKeys = vec4u(${four((j) => `firstKey(query[${j}])`).join(", ")});
     let logSum = ${ofRows((j) => `logSums[ofQuery(head, query[${j}])]`)};
     let dot4 = ${ofRows((j) => `dots[ofQuery(head, query[${j}])]`)};
     var weights = mat4x4f();
@@ -215,10 +224,10 @@ ${declareSums("dv", size)}
       (row) => `(vec4u(key + ${row}u) <= query) & (vec4u(key + ${row}u) >= firstKeys)`,
       () => "logSum",
       () => "dot4",
-    )}${inTurn(sums, scores("", K, nextTile(Q), size).fetch)}
+    )}${inTurn(sums, fetchScores(K, nextTile(Q)))}
   }
-${writeSums("k0", "p.kTo + head * p.headDim", size, (column, row) => `dk${column}[${row}]`)}
-${writeSums("k0", "p.vTo + head * p.headDim", size, (column, row) => `dv${column}[${row}]`)}
+${writeSums({ first: "k0", from: "p.kTo + head * p.headDim", value: (column, row) => `dk${column}[${row}]` }, size)}
+${writeSums({ first: "k0", from: "p.vTo + head * p.headDim", value: (column, row) => `dv${column}[${row}]` }, size)}
 }`,
   });
 };
@@ -229,12 +238,12 @@ export const groupSums = kernel("attention sums of groups", {
   reads: { parts: "f32" },
   writes: { dqkv: "f32" },
   code: `
-@compute @workgroup_size(256) fn main(
+@compute @workgroup_size(${THREADS}) fn main(
   @builtin(workgroup_id) id: vec3u,
   @builtin(num_workgroups) count: vec3u,
   @builtin(local_invocation_index) i: u32,
 ) {
-  let element = workgroupIndex(id, count) * 256u + i;
+  let element = workgroupIndex(id, count) * ${THREADS}u + i;
   let row = element / p.width;
   let column = element % p.width;
   if (row >= batch.x) { return; }

@@ -20,7 +20,7 @@ export interface HeadSize {
   isWhole: boolean;
 }
 
-/** Numbers of `columns`. */
+/** The index of each of `columns`. */
 export const columnsOf = ({ columns }: HeadSize) => Array.from({ length: columns }, (_, n) => n);
 
 export const MAX_HEAD_DIM = 256;
@@ -37,7 +37,7 @@ export function headSize(headDim: number): HeadSize {
  */
 const LINES = 32;
 
-const four = <T>(each: (j: number) => T) => Array.from({ length: 4 }, (_, j) => each(j));
+export const four = <T>(each: (j: number) => T) => Array.from({ length: 4 }, (_, j) => each(j));
 
 /**
  * A product's operands: 8 × 4 lines of 16 vectors of the left one, then of the right one. A line's vectors are in an
@@ -109,8 +109,8 @@ ${four((r) => `          ${sums}[${r}] = fma(vec4f(left[${r}]), right, ${sums}[$
 const row4 = ({ array, first, from }: Rows, row: string, d: string) =>
   `${array}4(${first} + ${row}, ${from}, ${d})`;
 
-/** The products of rows of two tiles: 4 × 4 of each thread, by left row. */
-export function scores(sums: string, left: Rows, right: Rows, { isWhole }: HeadSize): Product {
+/** WGSL: reads what the first lines of two tiles' scores need. @param d0 the first column of the lines */
+export function fetchScores(left: Rows, right: Rows, d0 = "0u"): string {
   const block = (rows: Rows) =>
     `mat4x4f(${four((j) => row4(rows, `row + ${j}u`, "d")).join(", ")})`;
   const either = (of: (rows: Rows) => string) => `select(${of(right)}, ${of(left)}, i < 128u)`;
@@ -119,14 +119,21 @@ export function scores(sums: string, left: Rows, right: Rows, { isWhole }: HeadS
     left.array === right.array
       ? `next = ${block({ array: left.array, first: either(({ first }) => first), from: either(({ from }) => from) })};`
       : `if (i < 128u) { next = ${block(left)}; } else { next = ${block(right)}; }`;
-  const fetch = (d0: string) => `
+  return `
       {
         let row = i / 8u % 16u * 4u;
         let d = ${d0} + i % 8u * 4u;
         ${read}
       }`;
+}
+
+/** The products of rows of two tiles: 4 × 4 of each thread, by left row. */
+export function scores(
+  { sums, left, right }: { sums: string; left: Rows; right: Rows },
+  { isWhole }: HeadSize,
+): Product {
   return {
-    fetch: fetch("0u"),
+    fetch: fetchScores(left, right),
     add: (after) => `
     for (var d0 = 0u; d0 < p.headDim; d0 += ${LINES}u) {
       workgroupBarrier();
@@ -137,23 +144,27 @@ export function scores(sums: string, left: Rows, right: Rows, { isWhole }: HeadS
 ${four((j) => `        operands[i / 128u * 8u + g][${j}][x] = lines[${j}];`).join("\n")}
       }
       workgroupBarrier();
-      if (d0 + ${LINES}u < p.headDim) {${fetch(`d0 + ${LINES}u`)}
+      if (d0 + ${LINES}u < p.headDim) {${fetchScores(left, right, `d0 + ${LINES}u`)}
       } else {${after}
       }${multiply(sums, isWhole ? `${LINES}u` : `min(${LINES}u, p.headDim - d0)`)}
     }`,
   };
 }
 
-/**
- * The product of the transposed scores of two tiles and the rows of the right one: of each thread, four rows × four
- * columns of each `TILE` ones, in `sums` and a number.
- * @param end WGSL of the token after the last of the right tile that counts
- */
+interface RowSums {
+  /** WGSL of the sums, followed by the index of their columns. */
+  sums: string;
+  /** WGSL of a thread's scores of two tiles. */
+  scores: string;
+  /** The right tile's rows. */
+  rows: Rows;
+  /** WGSL of the token after the last that counts. */
+  end: string;
+}
+
+/** The sums of the right tile's rows, weighted by each left row's scores: four rows × `columns` fours of each thread. */
 export function rowSums(
-  sums: string,
-  tile: string,
-  rows: Rows,
-  end: string,
+  { sums, scores, rows, end }: RowSums,
   { columns, isWhole }: HeadSize,
 ): Product {
   const fetch = (step: string) => `
@@ -169,7 +180,7 @@ export function rowSums(
     for (var step = 0u; step < ${2 * columns}u; step++) {
       workgroupBarrier();
       let half = step / ${columns}u;
-      if (step % ${columns}u == 0u && l.x / 8u == half) {${storeHalf(tile)}
+      if (step % ${columns}u == 0u && l.x / 8u == half) {${storeHalf(scores)}
       }
       operands[i / 64u + 8u][i / 16u % 4u][(i % 16u) ^ (i / 64u)] = next[0];
       operands[i / 64u + 12u][i / 16u % 4u][(i % 16u) ^ (i / 64u + 4u)] = next[1];
@@ -192,8 +203,8 @@ function rotate(sums: string, columns: number): string {
 }
 
 /** Makes half of a tile of scores the left operand, with a line for each row of the right tile. */
-const storeHalf = (tile: string) => `
-        let lines = transpose(${tile});
+const storeHalf = (scores: string) => `
+        let lines = transpose(${scores});
         let g = l.x % 8u;
 ${four((j) => `        operands[g][${j}][l.y ^ g] = lines[${j}];`).join("\n")}`;
 
@@ -203,12 +214,10 @@ export const declareSums = (sums: string, size: HeadSize) =>
     .map((column) => `  var ${sums}${column} = mat4x4f();`)
     .join("\n");
 
-/** WGSL: writes a thread's sums. @param value WGSL of a row of sums */
+/** WGSL: writes a thread's sums into rows. */
 export const writeSums = (
-  first: string,
-  from: string,
+  { first, from, value }: Omit<Rows, "array"> & { value: (column: number, row: number) => string },
   size: HeadSize,
-  value: (column: number, row: number) => string,
 ) =>
   columnsOf(size)
     .map((column) =>

@@ -1,5 +1,5 @@
 import { THREADS, kernel } from "../device/kernel.ts";
-import { type StoredType, decoder, wordsOf } from "./stored.ts";
+import { type StoredType, decoder, wordOf } from "./stored.ts";
 
 const PARAMS = {
   width: "u32",
@@ -13,7 +13,7 @@ const PARAMS = {
 export const embed = (type: StoredType) =>
   kernel(`embedding ${type}`, {
     params: { ...PARAMS, scales: "u32" },
-    reads: { w: wordsOf(type).one, tokens: "u32" },
+    reads: { w: wordOf(type), tokens: "u32" },
     writes: { x: "f32" },
     code: `
 ${decoder(type)}

@@ -1,5 +1,5 @@
-import { type Kernel, kernel } from "../device/kernel.ts";
-import { type StoredType, fourDecoder, wordsOf } from "./stored.ts";
+import { THREADS, kernel } from "../device/kernel.ts";
+import { type StoredType, decoder, wordOf } from "./stored.ts";
 
 /** Rows and columns of the result that a workgroup computes. */
 export type Tile = readonly [rows: number, columns: number];
@@ -22,45 +22,64 @@ export const ADDS = { nothing: 0, itself: 1, added: 2 } as const;
 const DEPTH = 16;
 
 /**
+ * `M` and `K`: 0 for the batch's rows, from `first`, at most `limit`; `kind` is their count's index in `batch`.
+ * `splits`: workgroups that share K.
+ */
+const PARAMS = {
+  ...({ M: "u32", N: "u32", kind: "u32", first: "u32", limit: "u32", splits: "u32" } as const),
+  ...({ cFrom: "u32", cRow: "u32", adds: "u32", alpha: "f32" } as const),
+} as const;
+
+const BATCH_ROWS = `
+/** Rows of the batch that this product takes. */
+fn batchRows() -> u32 { return min(p.limit, max(batch[p.kind], p.first) - p.first); }
+`;
+
+/**
  * C [M, N] = added + alpha · A·B. Each thread multiplies 4 × 4 or 8 × 8 in registers, while its next elements of A and B
  * are on their way. One of M and K may be the batch's rows. Workgroups along z split K, and write sums of their own.
  */
-export function matmul({
-  tile,
-  isAByRow,
-  isBByColumn,
-  type,
-  isAligned,
-}: MatmulVariant): Kernel<(typeof SIZES)[number] | "alpha", "a" | "w" | "added" | "c"> {
+export function matmul({ tile, isAByRow, isBByColumn, type, isAligned }: MatmulVariant) {
   const [rows, columns] = tile;
-  /** Fours of rows, and of columns, of a thread. */
+  /** Vectors of four rows, and of four columns, of a thread. */
   const fours = rows === columns ? 2 : 1;
   /** Threads along a tile's rows, and along its columns. */
   const [down, across] = [rows / 4 / fours, columns / 4 / fours];
   const threads = down * across;
   const element = isAligned ? "vec4f" : "f32";
-  const a = operand("A", "p.aFrom", ["p.aRow", "p.aColumn"], [rows, threads], isAByRow, isAligned);
-  const b = operand(
-    "B",
-    "p.wFrom",
-    ["p.wColumn", "p.wRow"],
-    [columns, threads],
-    isBByColumn,
-    isAligned,
-  );
+  const common = { threads, isAligned };
+  const a = operand({
+    ...common,
+    name: "A",
+    from: "p.aFrom",
+    acrossStride: "p.aRow",
+    depthStride: "p.aColumn",
+    width: rows,
+    isByDepth: isAByRow,
+  });
+  const b = operand({
+    ...common,
+    name: "B",
+    from: "p.wFrom",
+    acrossStride: "p.wColumn",
+    depthStride: "p.wRow",
+    width: columns,
+    isByDepth: isBByColumn,
+  });
   const sums = Array.from({ length: 4 * fours }, (_, y) =>
     Array.from({ length: fours }, (_, x) => ({ name: `sum${y}${x}`, y, x })),
   ).flat();
   return kernel(["matmul", ...tile, isAByRow, isBByColumn, type, isAligned].join(" "), {
-    params: { ...(Object.fromEntries(SIZES.map((size) => [size, "u32"])) as Sizes), alpha: "f32" },
-    reads: { a: element, w: isAligned ? wordsOf(type).four : wordsOf(type).one, added: element },
+    params: {
+      ...PARAMS,
+      ...({ K: "u32", aFrom: "u32", aRow: "u32", aColumn: "u32" } as const),
+      ...({ wFrom: "u32", wRow: "u32", wColumn: "u32", scales: "u32" } as const),
+    },
+    reads: { a: element, w: wordOf(type, isAligned), added: element },
     writes: { c: element },
-    code: `
-/** Rows of the batch that this product takes. */
-fn batchRows() -> u32 { return min(p.limit, max(batch[p.kind], p.first) - p.first); }
-
+    code: `${BATCH_ROWS}
 fn decodeA(at: u32) -> ${isAligned ? "vec4f { return a[at / 4u]; }" : "f32 { return a[at]; }"}
-${fourDecoder(type, isAligned)}
+${decoder(type, { name: "decodeB", isAligned })}
 ${a.functions}
 ${b.functions}
 
@@ -119,51 +138,31 @@ ${writeOne("start + j", "sums[j]", "0.0")}
   });
 }
 
-/**
- * `M` and `K`: 0 for the batch's rows, from `first`, at most `limit`; `kind` is their count's place in `batch`.
- * `splits`: workgroups that share K.
- */
-const SIZES = [
-  "M",
-  "N",
-  "K",
-  "kind",
-  "first",
-  "limit",
-  "splits",
-  "aFrom",
-  "aRow",
-  "aColumn",
-  "wFrom",
-  "wRow",
-  "wColumn",
-  "scales",
-  "cFrom",
-  "cRow",
-  "adds",
-] as const;
-
-type Sizes = Record<(typeof SIZES)[number], "u32">;
-
 function lines(count: number, line: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => line(i)).join("\n");
+}
+
+interface Operand {
+  name: "A" | "B";
+  /** WGSL of the index of the first element. */
+  from: string;
+  /** WGSL of the strides between elements across, and along the depth. */
+  acrossStride: string;
+  depthStride: string;
+  /** The tile's rows of A, or columns of B. */
+  width: number;
+  /** Of a workgroup. */
+  threads: number;
+  /** Whether elements along the depth are adjacent. */
+  isByDepth: boolean;
+  isAligned: boolean;
 }
 
 /**
  * WGSL for A or B: threads read 4 × 4 elements each into `next`, 0 beyond the matrix, and store them in a tile as
  * vectors of four across.
- * @param strides between elements across, and along the depth
- * @param sizes the tile's width, and a workgroup's threads
- * @param isByDepth whether elements along the depth are adjacent
  */
-function operand(
-  name: "A" | "B",
-  from: string,
-  [acrossStride, depthStride]: readonly [string, string],
-  [width, threads]: readonly [number, number],
-  isByDepth: boolean,
-  isAligned: boolean,
-) {
+function operand({ name, width, threads, isByDepth, isAligned, ...matrix }: Operand) {
   const blocks = (width / 4) * (DEPTH / 4);
   const guarded = (body: string) =>
     blocks < threads ? `    if (block${name} < ${blocks}u) {\n${body}\n    }` : body;
@@ -180,7 +179,7 @@ var<workgroup> tile${name}: array<array<vec4f, ${width / 4}>, ${DEPTH}>;
 
 fn at${name}(across: u32, depth: u32, width: u32, K: u32) -> ${type} {
   if (across >= width || depth >= K) { return ${type}(0.0); }
-  return decode${name}(${from} + across * ${acrossStride} + depth * ${depthStride});
+  return decode${name}(${matrix.from} + across * ${matrix.acrossStride} + depth * ${matrix.depthStride});
 }
 ${
   isAligned
@@ -228,20 +227,17 @@ function writeOne(at: string, sum: string, zero: string): string {
 
 /** C [M, N] = added + alpha · the sum of a product's splits. */
 export const sumSplits = kernel("splits", {
-  params: {
-    ...({ M: "u32", N: "u32", kind: "u32", first: "u32", limit: "u32", splits: "u32" } as const),
-    ...({ cFrom: "u32", cRow: "u32", adds: "u32", alpha: "f32" } as const),
-  },
+  params: PARAMS,
   reads: { parts: "f32", added: "f32" },
   writes: { c: "f32" },
-  code: `
-@compute @workgroup_size(256) fn main(
+  code: `${BATCH_ROWS}
+@compute @workgroup_size(${THREADS}) fn main(
   @builtin(workgroup_id) id: vec3u,
   @builtin(num_workgroups) count: vec3u,
   @builtin(local_invocation_index) i: u32,
 ) {
-  let M = select(p.M, min(p.limit, max(batch[p.kind], p.first) - p.first), p.M == 0u);
-  let element = workgroupIndex(id, count) * 256u + i;
+  let M = select(p.M, batchRows(), p.M == 0u);
+  let element = workgroupIndex(id, count) * ${THREADS}u + i;
   if (element >= M * p.N) { return; }
   var sum = 0.0;
   for (var split = 0u; split < p.splits; split++) { sum += parts[split * M * p.N + element]; }

@@ -27,20 +27,18 @@ const DECODERS: Record<StoredType, { one: string; four: string }> = {
 };
 
 /**
- * WGSL: element `at` of the matrix `w`. bfloat16 is two numbers to a word; q8_0 four, and from `p.scales` on each
- * block's scale in float32.
+ * WGSL: a function that returns element `at` of the matrix `w`, or the four from there on if they are aligned. bfloat16
+ * is two numbers to a word; q8_0 four, and from `p.scales` on each block's scale in float32.
  */
-export const decoder = (type: StoredType) => `fn decode(at: u32) -> f32 {${DECODERS[type].one} }`;
-
-/** WGSL: the element at a place of the matrix `w`, or the four from there on if it is aligned. */
-export const fourDecoder = (type: StoredType, isAligned: boolean) =>
+export const decoder = (type: StoredType, { name = "decode", isAligned = false } = {}) =>
   isAligned
-    ? `fn decodeB(at: u32) -> vec4f {${DECODERS[type].four} }`
-    : `fn decodeB(at: u32) -> f32 {${DECODERS[type].one} }`;
+    ? `fn ${name}(at: u32) -> vec4f {${DECODERS[type].four} }`
+    : `fn ${name}(at: u32) -> f32 {${DECODERS[type].one} }`;
 
-/** Types of the words that have one number, and four. */
-export function wordsOf(type: StoredType): { one: Element; four: Element } {
-  const words = { f32: ["f32", "vec4f"], bf16: ["u32", "vec2u"], q8_0: ["u32", "u32"] } as const;
-  const [one, four] = words[type];
-  return { one, four };
+const WORDS = { f32: ["f32", "vec4f"], bf16: ["u32", "vec2u"], q8_0: ["u32", "u32"] } as const;
+
+/** The type of the words that have one number, or four if they are aligned. */
+export function wordOf(type: StoredType, isAligned = false): Element {
+  const [one, four] = WORDS[type];
+  return isAligned ? four : one;
 }

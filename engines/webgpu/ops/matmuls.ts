@@ -49,8 +49,12 @@ export function linear(
 ): Dispatch[] {
   return w.parts.flatMap(({ first, rows, weights, scales }) =>
     product(graph, {
-      ...{ M: range, N: rows, K: w.in },
-      ...{ isAByRow: true, isBByColumn: true, type: w.type },
+      M: range,
+      N: rows,
+      K: w.in,
+      isAByRow: true,
+      isBByColumn: true,
+      type: w.type,
       a: { ...sliceOf(x), column: 1 },
       b: { slice: weights, from: 0, row: 1, column: w.in, scales },
       c: sliceOf(columnsFrom(y, first)),
@@ -66,8 +70,12 @@ export function linearBack(
 ): Dispatch[] {
   return w.parts.flatMap(({ first, rows, weights, scales }, i) =>
     product(graph, {
-      ...{ M: range, N: w.in, K: rows },
-      ...{ isAByRow: true, isBByColumn: false, type: w.type },
+      M: range,
+      N: w.in,
+      K: rows,
+      isAByRow: true,
+      isBByColumn: false,
+      type: w.type,
       a: { ...sliceOf(columnsFrom(dy, first)), column: 1 },
       b: { slice: weights, from: 0, row: w.in, column: 1, scales },
       c: sliceOf(dx),
@@ -85,8 +93,12 @@ export function weightBack(
   return w.parts.flatMap(({ first, rows, gradients }) =>
     gradients
       ? product(graph, {
-          ...{ M: rows, N: w.in, K: range },
-          ...{ isAByRow: false, isBByColumn: false, type: "f32" },
+          M: rows,
+          N: w.in,
+          K: range,
+          isAByRow: false,
+          isBByColumn: false,
+          type: "f32",
           a: { ...sliceOf(columnsFrom(dy, first)), row: 1, column: dy.row },
           b: { ...sliceOf(x), column: 1, scales: 0 },
           c: { slice: gradients, from: 0, row: w.in },
@@ -171,8 +183,13 @@ function product(
     {
       ...rows,
       K: typeof K === "number" ? K : 0,
-      ...{ aFrom: a.from, aRow: a.row, aColumn: a.column },
-      ...{ wFrom: b.from, wRow: b.row, wColumn: b.column, scales: b.scales },
+      aFrom: a.from,
+      aRow: a.row,
+      aColumn: a.column,
+      wFrom: b.from,
+      wRow: b.row,
+      wColumn: b.column,
+      scales: b.scales,
       ...(parts ? { cFrom: 0, cRow: N, adds: ADDS.nothing, alpha: 1 } : to),
     },
     { a: a.slice, w: b.slice, added, c: parts ?? c.slice },
