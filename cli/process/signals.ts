@@ -67,8 +67,8 @@ export function onTerminationSignal(
 export function onRepeatedSignal(first: () => void, again: () => void): { stop: () => void } {
   let since: number | undefined;
   return onTerminationSignal(() => {
-    if (since !== undefined && performance.now() - since > SAME_CTRL_C_MS) again();
     if (since === undefined) first();
+    else if (performance.now() - since > SAME_CTRL_C_MS) again();
     since ??= performance.now();
   });
 }

@@ -47,25 +47,8 @@ export function matmul({ tile, isAByRow, isBByColumn, type, isAligned }: MatmulV
   const [down, across] = [rows / 4 / fours, columns / 4 / fours];
   const threads = down * across;
   const element = isAligned ? "vec4f" : "f32";
-  const common = { threads, isAligned };
-  const a = operand({
-    ...common,
-    name: "A",
-    from: "p.aFrom",
-    acrossStride: "p.aRow",
-    depthStride: "p.aColumn",
-    width: rows,
-    isByDepth: isAByRow,
-  });
-  const b = operand({
-    ...common,
-    name: "B",
-    from: "p.wFrom",
-    acrossStride: "p.wColumn",
-    depthStride: "p.wRow",
-    width: columns,
-    isByDepth: isBByColumn,
-  });
+  const a = operand(A, { width: rows, threads, isByDepth: isAByRow, isAligned });
+  const b = operand(B, { width: columns, threads, isByDepth: isBByColumn, isAligned });
   const sums = Array.from({ length: 4 * fours }, (_, y) =>
     Array.from({ length: fours }, (_, x) => ({ name: `sum${y}${x}`, y, x })),
   ).flat();
@@ -142,14 +125,12 @@ function lines(count: number, line: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => line(i)).join("\n");
 }
 
-interface Operand {
-  name: "A" | "B";
-  /** WGSL of the index of the first element. */
-  from: string;
-  /** WGSL of the strides between elements across, and along the depth. */
-  acrossStride: string;
-  depthStride: string;
-  /** The tile's rows of A, or columns of B. */
+/** WGSL of the first element's index, and of the strides between elements across, and along the depth. */
+const A = { name: "A", from: "p.aFrom", acrossStride: "p.aRow", depthStride: "p.aColumn" };
+const B = { name: "B", from: "p.wFrom", acrossStride: "p.wColumn", depthStride: "p.wRow" };
+
+interface OperandTile {
+  /** Rows of A, or columns of B. */
   width: number;
   /** Of a workgroup. */
   threads: number;
@@ -162,7 +143,10 @@ interface Operand {
  * WGSL for A or B: threads read 4 × 4 elements each into `next`, 0 beyond the matrix, and store them in a tile as
  * vectors of four across.
  */
-function operand({ name, width, threads, isByDepth, isAligned, ...matrix }: Operand) {
+function operand(
+  { name, from, acrossStride, depthStride }: typeof A,
+  { width, threads, isByDepth, isAligned }: OperandTile,
+) {
   const blocks = (width / 4) * (DEPTH / 4);
   const guarded = (body: string) =>
     blocks < threads ? `    if (block${name} < ${blocks}u) {\n${body}\n    }` : body;
@@ -179,7 +163,7 @@ var<workgroup> tile${name}: array<array<vec4f, ${width / 4}>, ${DEPTH}>;
 
 fn at${name}(across: u32, depth: u32, width: u32, K: u32) -> ${type} {
   if (across >= width || depth >= K) { return ${type}(0.0); }
-  return decode${name}(${matrix.from} + across * ${matrix.acrossStride} + depth * ${matrix.depthStride});
+  return decode${name}(${from} + across * ${acrossStride} + depth * ${depthStride});
 }
 ${
   isAligned
