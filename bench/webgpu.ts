@@ -27,7 +27,7 @@ export interface BatchSizes {
 }
 
 const ENGINE = "engines/webgpu";
-/** Timed rounds after two steps; a round has as many steps as take this long, at least one. */
+/** Timed rounds after a warm-up; a round has as many steps as fit in this time, at least one, or the maximum. */
 const [ROUNDS, ROUND_MS, MAX_STEPS] = [5, 300, 10];
 
 /** @param take takes this many steps. @returns the median time of a step in ms */

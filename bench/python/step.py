@@ -8,7 +8,7 @@ the peak of its memory in MB. Consecutive lines train one model if only their st
 
 With "lora": true, it trains PEFT's adapter on all linear layers, as people do: on a base in
 bfloat16, the adapter is in float32 and steps autocast. Float32 is without TF32. Otherwise as the
-Trainer's defaults: SDPA, AdamW (fused on a GPU), clipping at 1, no checkpoints of activations.
+Trainer's defaults: SDPA, AdamW (fused on a GPU), clipping at 1, no activation checkpointing.
 """
 
 import gc

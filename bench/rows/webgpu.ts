@@ -81,9 +81,8 @@ function rowOf(sizes: Sizes, device: string | undefined): Row {
         goal,
       }));
       if (lines.length === 0) lines.push(step);
-      const beside = torch.find(({ MB }) => MB !== undefined);
-      const { MB: baseline, against } = beside ?? {};
-      lines.push(beside ? { ...memory, baseline, against, goal: ratioAtMost(1.2) } : memory);
+      const { MB: baseline, against } = torch.find(({ MB }) => MB !== undefined) ?? {};
+      lines.push(against ? { ...memory, baseline, against, goal: ratioAtMost(1.2) } : memory);
       if (cpuSteps > 0) {
         const speed = (ms: number) => (1000 * rows * length) / ms;
         const against = `the embedded engine's on ${THREADS} threads with ${availableSimd()} SIMD`;

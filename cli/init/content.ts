@@ -26,10 +26,11 @@ const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
 
 // npm warns about undecided install scripts, and pnpm fails. Both packages work without theirs.
 const ALLOW_SCRIPTS = { esbuild: false, webgpu: false };
+const DENIED_BUILDS = Object.keys(ALLOW_SCRIPTS).map((name) => `  ${name}: false`);
 
 /** Files that make a folder a project of its own, independent of the folders above it. */
 const OWN_FILES: Partial<Record<PackageManager, Record<string, string>>> = {
-  pnpm: { "pnpm-workspace.yaml": "allowBuilds:\n  esbuild: false\n  webgpu: false\n" },
+  pnpm: { "pnpm-workspace.yaml": ["allowBuilds:", ...DENIED_BUILDS, ""].join("\n") },
   yarn: { "yarn.lock": "" },
 };
 

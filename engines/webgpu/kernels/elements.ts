@@ -14,7 +14,7 @@ const main = (body: string, rows = "batch[p.kind]") => `
 ${body}
 }`;
 
-/** y = y + bias, in the columns from `from` on. */
+/** y = y + bias, in the columns from `start` on. */
 export const addBias = kernel("bias", {
   params: { kind: "u32", width: "u32", row: "u32", start: "u32" },
   reads: { bias: "f32" },
@@ -70,7 +70,7 @@ fn inner(x: f32) -> f32 { return clamp(${Math.sqrt(2 / Math.PI)} * (x + 0.044715
 `;
 
 const GATE = `  let at = row * 2u * p.width + column;
-  let gate = ${"x[at]"};
+  let gate = x[at];
   let up = x[at + p.width];
 `;
 

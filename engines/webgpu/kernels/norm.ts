@@ -8,6 +8,9 @@ const ROWS = `
 fn rows() -> u32 { return batch[p.kind] * p.heads; }
 fn xAt(row: u32) -> u32 { return row / p.heads * p.xRow + p.xFrom + row % p.heads * p.width; }
 fn yAt(row: u32) -> u32 { return row / p.heads * p.yRow + p.yFrom + row % p.heads * p.width; }
+`;
+
+const WEIGHT = `
 fn weight(column: u32) -> f32 { return p.centered + w[column]; }
 `;
 
@@ -36,7 +39,7 @@ const forward = <R extends string>(name: string, reads: Record<R, "f32">, added:
     params: { ...PARAMS, epsilon: "f32" },
     reads,
     writes: { y: "f32", rstd: "f32" },
-    code: `${ROWS}${rowSum(ROW_THREADS)}${MAIN}
+    code: `${ROWS}${WEIGHT}${rowSum(ROW_THREADS)}${MAIN}
   var sum = 0.0;
   for (var c = i; c < p.width; c += ${ROW_THREADS}u) { sum += x[x0 + c] * x[x0 + c]; }
   let scale = 1.0 / sqrt(rowSum(sum, i) / f32(p.width) + p.epsilon);
@@ -61,7 +64,7 @@ export const normBack = kernel("norm backward", {
   params: { ...PARAMS, adds: "u32" },
   reads: { x: "f32", w: "f32", rstd: "f32", dy: "f32" },
   writes: { dx: "f32" },
-  code: `${ROWS}${rowSum(ROW_THREADS)}${MAIN}
+  code: `${ROWS}${WEIGHT}${rowSum(ROW_THREADS)}${MAIN}
   let scale = rstd[row];
   var sum = 0.0;
   for (var c = i; c < p.width; c += ${ROW_THREADS}u) { sum += dy[y0 + c] * weight(c) * x[x0 + c]; }
@@ -104,9 +107,7 @@ export const normWeightBack = kernel("norm weight backward", {
   params: { ...PARAMS, adds: "u32" },
   reads: { x: "f32", rstd: "f32", dy: "f32" },
   writes: { dw: "f32" },
-  code:
-    ROWS.replace(/^fn weight.*$/m, "") +
-    columnSums("x[xAt(row) + column] * rstd[row] * dy[yAt(row) + column]"),
+  code: ROWS + columnSums("x[xAt(row) + column] * rstd[row] * dy[yAt(row) + column]"),
 });
 
 /** The gradient of a bias, added to the previous one if `adds`. */
