@@ -6,8 +6,7 @@ const ROW_THREADS = 64;
 /** A row for each head of each row of the batch. */
 const ROWS = `
 fn rows() -> u32 { return batch[p.kind] * p.heads; }
-fn xAt(row: u32) -> u32 { return row / p.heads * p.xRow + p.xFrom + row % p.heads * p.width; }
-fn yAt(row: u32) -> u32 { return row / p.heads * p.yRow + p.yFrom + row % p.heads * p.width; }
+fn rowAt(row: u32) -> u32 { return row / p.heads * p.row + p.start + row % p.heads * p.width; }
 `;
 
 const WEIGHT = `
@@ -15,8 +14,7 @@ fn weight(column: u32) -> f32 { return p.centered + w[column]; }
 `;
 
 const PARAMS = {
-  ...({ kind: "u32", heads: "u32", width: "u32" } as const),
-  ...({ xRow: "u32", xFrom: "u32", yRow: "u32", yFrom: "u32" } as const),
+  ...({ kind: "u32", heads: "u32", width: "u32", row: "u32", start: "u32" } as const),
   /** Added to the weight: 1 if it is stored around 0. */
   centered: "f32",
 } as const;
@@ -29,8 +27,7 @@ const MAIN = `
 ) {
   let row = workgroupIndex(id, count);
   if (row >= rows()) { return; }
-  let x0 = xAt(row);
-  let y0 = yAt(row);`;
+  let at = rowAt(row);`;
 
 const READS = { x: "f32", w: "f32" } as const;
 
@@ -41,11 +38,11 @@ const forward = <R extends string>(name: string, reads: Record<R, "f32">, added:
     writes: { y: "f32", rstd: "f32" },
     code: `${ROWS}${WEIGHT}${rowSum(ROW_THREADS)}${MAIN}
   var sum = 0.0;
-  for (var c = i; c < p.width; c += ${ROW_THREADS}u) { sum += x[x0 + c] * x[x0 + c]; }
+  for (var c = i; c < p.width; c += ${ROW_THREADS}u) { sum += x[at + c] * x[at + c]; }
   let scale = 1.0 / sqrt(rowSum(sum, i) / f32(p.width) + p.epsilon);
   if (i == 0u) { rstd[row] = scale; }
   for (var c = i; c < p.width; c += ${ROW_THREADS}u) {
-    y[y0 + c] = ${added}x[x0 + c] * scale * weight(c);
+    y[at + c] = ${added}x[at + c] * scale * weight(c);
   }
 }`,
   });
@@ -56,7 +53,7 @@ export const norm = forward("norm", READS, "");
 export const residualNorm = forward(
   "residual norm",
   { ...READS, residual: "f32" },
-  "residual[y0 + c] + ",
+  "residual[at + c] + ",
 );
 
 /** The gradient of x, added to the previous one if `adds`. */
@@ -67,12 +64,12 @@ export const normBack = kernel("norm backward", {
   code: `${ROWS}${WEIGHT}${rowSum(ROW_THREADS)}${MAIN}
   let scale = rstd[row];
   var sum = 0.0;
-  for (var c = i; c < p.width; c += ${ROW_THREADS}u) { sum += dy[y0 + c] * weight(c) * x[x0 + c]; }
+  for (var c = i; c < p.width; c += ${ROW_THREADS}u) { sum += dy[at + c] * weight(c) * x[at + c]; }
   let mean = rowSum(sum, i) / f32(p.width) * scale * scale;
   for (var c = i; c < p.width; c += ${ROW_THREADS}u) {
     var before = 0.0;
-    if (p.adds != 0u) { before = dx[x0 + c]; }
-    dx[x0 + c] = before + scale * (dy[y0 + c] * weight(c) - x[x0 + c] * mean);
+    if (p.adds != 0u) { before = dx[at + c]; }
+    dx[at + c] = before + scale * (dy[at + c] * weight(c) - x[at + c] * mean);
   }
 }`,
 });
@@ -107,15 +104,15 @@ export const normWeightBack = kernel("norm weight backward", {
   params: { ...PARAMS, adds: "u32" },
   reads: { x: "f32", rstd: "f32", dy: "f32" },
   writes: { dw: "f32" },
-  code: ROWS + columnSums("x[xAt(row) + column] * rstd[row] * dy[yAt(row) + column]"),
+  code: ROWS + columnSums("x[rowAt(row) + column] * rstd[row] * dy[rowAt(row) + column]"),
 });
 
 /** The gradient of a bias, added to the previous one if `adds`. */
 export const biasBack = kernel("bias backward", {
-  params: { kind: "u32", width: "u32", yRow: "u32", yFrom: "u32", adds: "u32" },
+  params: { kind: "u32", width: "u32", row: "u32", start: "u32", adds: "u32" },
   reads: { dy: "f32" },
   writes: { dw: "f32" },
   code: `
 fn rows() -> u32 { return batch[p.kind]; }
-${columnSums("dy[row * p.yRow + p.yFrom + column]")}`,
+${columnSums("dy[row * p.row + p.start + column]")}`,
 });

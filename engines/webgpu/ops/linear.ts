@@ -78,8 +78,8 @@ export function linear(
                 {
                   kind: kindIndex(x.rows),
                   width: out,
-                  yRow: weight.out,
-                  yFrom: from,
+                  row: weight.out,
+                  start: from,
                   adds: Number(isAdded),
                 },
                 { dy: wholeSlice(y.grad), dw: gradients },

@@ -39,7 +39,7 @@ export function norm(
   return y;
 }
 
-/** Rows of `heads` parts of `width` columns, from a column on. */
+/** Rows of x and y, of `heads` parts of `width` columns, from a column on. */
 interface NormRows extends NormOptions {
   x: Activation;
   y: Activation;
@@ -51,8 +51,8 @@ interface NormRows extends NormOptions {
 }
 
 function paramsOf({ x, heads, width, from, isCentered }: NormRows) {
-  const place = { xRow: x.width, xFrom: from, yRow: x.width, yFrom: from };
-  return { kind: kindIndex(x.rows), heads, width, ...place, centered: Number(isCentered) };
+  const kind = kindIndex(x.rows);
+  return { kind, heads, width, row: x.width, start: from, centered: Number(isCentered) };
 }
 
 export function normRows(rows: NormRows, residual?: DeviceArray): Dispatch {
