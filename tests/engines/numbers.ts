@@ -7,12 +7,13 @@ export function numbers(count: number, seed: number): Float32Array<ArrayBuffer> 
   });
 }
 
-/** The greatest difference of two arrays of one length. */
+/** The greatest difference of two arrays; infinite if one is longer or has a NaN. */
 export function difference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let most = a.length === b.length ? 0 : Infinity;
   for (let i = 0; i < a.length; i++) {
     const d = Math.abs((a[i] ?? NaN) - (b[i] ?? NaN));
-    if (!(d <= most)) most = d;
+    if (Number.isNaN(d)) return Infinity;
+    most = Math.max(most, d);
   }
   return most;
 }

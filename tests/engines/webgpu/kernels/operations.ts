@@ -154,12 +154,18 @@ export const OPERATIONS: readonly Operation[] = [
   linear(THREE, 64, [128, 4], { type: "q8_0", rank: 8 }),
   // Deep enough to be split.
   linear(SOME, 516, [8, 4], { type: "f32", rank: 4 }),
+  linear(THREE, 513, [4]),
+  linear(SOME, 516, [8], { widths: [516, 8] }),
   linear([520], 3, [5]),
+  linear([520], 4, [8, 4, 12], { type: "f32", rank: 4 }),
+  linear(THREE, 4, [516, 4, 520], { type: "f32", rank: 4 }),
+  // In parts that begin between fours.
+  linear([9], 12, [20], { maxWords: 72 }),
   rope(ONE, 1, 1, 2),
   rope(FEW, 3, 1, 66),
   attention(ONE, 1, 1, 1),
   attention(FEW, 4, 2, 20),
-  attention(SOME, 2, 1, 34, 3),
+  attention([130], 2, 1, 34, 2),
   attention([31, 33, 1], 3, 1, 256, 32),
   attention(MANY, 1, 1, 2, 63),
   ...(["swiglu", "geglu"] as const).flatMap((kind) => [
