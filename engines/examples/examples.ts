@@ -34,7 +34,7 @@ export interface ExampleSet {
 
 /** A dataset's rows in flat arrays, because a hundred million objects would not fit in memory. */
 export interface Examples extends ExampleSet {
-  /** 16 hexadecimal digits that identify all tokens, their order and their loss masks, on any engine. */
+  /** 16 hexadecimal digits that identify all tokens, their order and their loss masks. */
   fingerprint: () => string;
   /** Examples of the chosen rows. */
   ofRows: (isChosen: (row: number) => boolean) => ExampleSet;
@@ -156,14 +156,8 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     };
   }
 
-  function* fingerprinted(): Generator<NodeJS.ArrayBufferView> {
-    const in32Bits = (token: number) =>
-      token & learnedBit ? token - learnedBit + LEARNED_BIT_32 : token;
-    for (const chunk of tokens.chunks()) {
-      yield isIn16Bits ? new Uint32Array(chunk).map(in32Bits) : chunk;
-    }
-    yield* lengths.chunks();
-    yield Uint32Array.from(undesirable);
+  function fingerprint(): string {
+    return digestOf([...tokens.chunks(), ...lengths.chunks(), Uint32Array.from(undesirable)]);
   }
 
   return {
@@ -182,7 +176,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     at,
     lengthsAt,
     rowAt: (index) => rows.slice(index, index + 1)[0] ?? 0,
-    fingerprint: () => digestOf(fingerprinted()),
+    fingerprint,
     ofRows,
     addTruncated(sequences, maxLength, isUndesirable = false) {
       if (isUndesirable) undesirable.add(rows.length());

@@ -117,8 +117,12 @@ describe.runIf(hasPython)("preferences with Python", () => {
   ])("learns what the embedded engine learns: %s", async (_, asked, rows) => {
     const ours = await train(engines.embedded(), asked, { rows });
     const theirs = await train(engines.python(), asked, { rows });
+    const fingerprints = {
+      fingerprint: expect.any(String),
+      ...(asked.evalSplit !== undefined && { evalFingerprint: expect.any(String) }),
+    };
     const environment = expect.any(Object) as unknown;
-    expect(theirs.started).toEqual({ ...ours.started, environment });
+    expect(theirs.started).toEqual({ ...ours.started, ...fingerprints, environment });
     expect(theirs.logs).toEqual(near(ours.logs, FIGURE_NEAR));
     expect(theirs.logs.at(-1)?.metrics).toMatchObject({ rewardsMargins: expect.any(Number) });
     expect(apart(ours.saved(20), theirs.saved(20))).toBeLessThan(TENSOR_NEAR);

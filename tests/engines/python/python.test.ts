@@ -142,13 +142,18 @@ describe.runIf(hasPython)("with Python", () => {
     ])("learns the same: %s", async (_, rows, asked) => {
       const ours = await train("embedded", rows, asked);
       const theirs = await train("python", rows, asked);
+      // Of each engine's own form: only its own jobs are compared.
+      const fingerprints = {
+        fingerprint: expect.any(String),
+        ...(asked.evalSplit !== undefined && { evalFingerprint: expect.any(String) }),
+      };
       const environment = {
         ...{ device: "cpu", precision: "float32", python: expect.stringMatching(/^3\./) as string },
         ...{ torch: expect.any(String) as string, transformers: expect.any(String) as string },
         ...{ peft: expect.any(String) as string, accelerate: expect.any(String) as string },
         trl: expect.any(String) as string,
       };
-      expect(theirs.started).toEqual({ ...ours.started, environment });
+      expect(theirs.started).toEqual({ ...ours.started, ...fingerprints, environment });
       const near = (value: number | null | undefined, by: number): unknown =>
         typeof value === "number" ? expect.closeTo(value, digitsOf(value * by)) : value;
       expect(theirs.steps).toEqual(

@@ -95,7 +95,7 @@ def read_all(
         return TrainingData(dataset, fingerprint, dataset.all(), None, {})
     is_held_out = held_out_rows(dataset.examples.row_count, config.get("evalSplit"), config["seed"])
     training, evaluation = subset(dataset, is_held_out, False), subset(dataset, is_held_out, True)
-    digest = digest_of([fingerprint.encode(), bytes(is_held_out)])
+    digest = digest_of(fingerprint.encode(), bytes(is_held_out))
     evaluated = {"evalRows": evaluation.rows, "evalFingerprint": digest}
     return TrainingData(dataset, fingerprint, training, evaluation, evaluated)
 

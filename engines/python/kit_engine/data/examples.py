@@ -2,16 +2,13 @@
 
 import hashlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from .masks import Tokens
-
-CHUNK = 1 << 18
-LEARNED_BIT = 30
 
 # A sequence's tokens, and which of them are learned.
 Arrays = tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]
@@ -70,16 +67,8 @@ class Examples:
 
     def fingerprint(self) -> str:
         """Changes with any token, its order, what is learned, and which answers are undesirable."""
-        return digest_of(self._fingerprinted())
-
-    def _fingerprinted(self) -> Iterator[memoryview]:
-        """As engines/examples/examples.ts stores them."""
-        ids, learned = np.frombuffer(self.ids, np.intc), np.frombuffer(self.learned, np.bool_)
-        for start in range(0, len(ids), CHUNK):
-            part = slice(start, start + CHUNK)
-            yield (ids[part] | (learned[part].astype(np.intc) << LEARNED_BIT)).data
-        yield memoryview(self.lengths)
-        yield memoryview(array("i", sorted(self.undesirable)))
+        undesirable = memoryview(array("q", sorted(self.undesirable)))
+        return digest_of(memoryview(self.ids), self.learned, memoryview(self.lengths), undesirable)
 
     def _append(self, tokens: Tokens) -> int:
         start = len(self.ids)
@@ -114,7 +103,7 @@ class Examples:
         return Tokens(list(self.ids[part]), learned)
 
 
-def digest_of(parts: Iterable[memoryview | bytes]) -> str:
+def digest_of(*parts: memoryview | bytes | bytearray) -> str:
     """16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
