@@ -92,7 +92,7 @@ interface EndRunOptions {
 }
 
 /**
- * Sends SIGTERM, or asks where there are no signals, then SIGKILL after the grace period.
+ * Sends SIGTERM, or on Windows, which has no signals, calls `requestEnd`; then SIGKILL after the grace period.
  * @param onGone called once the run is gone, before the rest of its group
  */
 export async function endRun(

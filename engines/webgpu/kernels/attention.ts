@@ -1,4 +1,4 @@
-import { THREADS, kernel } from "../device/kernel.ts";
+import { kernel } from "../device/kernel.ts";
 import {
   type HeadSize,
   type Product,
@@ -231,28 +231,3 @@ ${writeSums({ first: "k0", from: "p.vTo + head * p.headDim", value: (column, row
 }`,
   });
 };
-
-/** The gradients of keys and values, from those of each head of a group. */
-export const groupSums = kernel("attention sums of groups", {
-  params: { group: "u32", headDim: "u32", width: "u32", row: "u32", kFrom: "u32" },
-  reads: { parts: "f32" },
-  writes: { dqkv: "f32" },
-  code: `
-@compute @workgroup_size(${THREADS}) fn main(
-  @builtin(workgroup_id) id: vec3u,
-  @builtin(num_workgroups) count: vec3u,
-  @builtin(local_invocation_index) i: u32,
-) {
-  let element = workgroupIndex(id, count) * ${THREADS}u + i;
-  let row = element / p.width;
-  let column = element % p.width;
-  if (row >= batch.x) { return; }
-  var at = (row * p.width + column / p.headDim * p.headDim) * p.group + column % p.headDim;
-  var sum = 0.0;
-  for (var head = 0u; head < p.group; head++) {
-    sum += parts[at];
-    at += p.headDim;
-  }
-  dqkv[row * p.row + p.kFrom + column] = sum;
-}`,
-});

@@ -113,3 +113,20 @@ export const rotate = kernel("rope", {
     "batch.x * p.heads",
   ),
 });
+
+/** The gradients of keys and values, from those of each head of a group. */
+export const groupSums = kernel("attention sums of groups", {
+  params: { group: "u32", headDim: "u32", width: "u32", row: "u32", kFrom: "u32" },
+  reads: { parts: "f32" },
+  writes: { dqkv: "f32" },
+  code: main(
+    `  var at = (row * p.width + column / p.headDim * p.headDim) * p.group + column % p.headDim;
+  var sum = 0.0;
+  for (var head = 0u; head < p.group; head++) {
+    sum += parts[at];
+    at += p.headDim;
+  }
+  dqkv[row * p.row + p.kFrom + column] = sum;`,
+    "batch.x",
+  ),
+});

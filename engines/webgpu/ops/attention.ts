@@ -1,13 +1,9 @@
 import type { AttentionHeads, AttentionScores } from "../../families/layers.ts";
 import { wholeSlice } from "../device/array.ts";
 import { type Dispatch, dispatch, elements } from "../device/dispatch.ts";
-import {
-  attention as attentionKernel,
-  groupSums,
-  keyBack,
-  queryBack,
-} from "../kernels/attention.ts";
+import { attention as attentionKernel, keyBack, queryBack } from "../kernels/attention.ts";
 import { TILE } from "../kernels/attentionTiles.ts";
+import { groupSums } from "../kernels/elements.ts";
 import type { Activation, Graph } from "./operation.ts";
 
 /** A window longer than any sequence. */
@@ -28,7 +24,12 @@ export function attention(
   const group = heads / kvHeads;
   const kFrom = heads * headDim;
   const params = {
-    ...{ heads, group, headDim, row: qkv.width, kFrom, vFrom: (heads + kvHeads) * headDim },
+    heads,
+    group,
+    headDim,
+    row: qkv.width,
+    kFrom,
+    vFrom: (heads + kvHeads) * headDim,
     window: Math.min(window, NO_WINDOW),
     scale: 1 / Math.fround(Math.sqrt(queryScalar)),
     limit: tokens,
